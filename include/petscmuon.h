@@ -388,21 +388,21 @@ typedef enum {
 PETSC_EXTERN const char *const MuonEF21Inits[];
 
 /*E
-   MuonCompressorRules - Layers that the optimizer's compressors apply to
+   MuonCompressorLayers - Layers that the optimizer's compressors apply to
 
    Values:
-+  `MUON_COMPRESSOR_RULES_LMO` - layers whose optimizer is `MUONLAYERLMO`
--  `MUON_COMPRESSOR_RULES_ALL` - all layers
++  `MUON_COMPRESSOR_LAYERS_LMO` - layers whose optimizer is `MUONLAYERLMO`
+-  `MUON_COMPRESSOR_LAYERS_ALL` - all layers
 
    Level: intermediate
 
 .seealso: `MUONEF21`, `MUONEF14`
 E*/
 typedef enum {
-  MUON_COMPRESSOR_RULES_LMO,
-  MUON_COMPRESSOR_RULES_ALL
-} MuonCompressorRules;
-PETSC_EXTERN const char *const MuonCompressorRulesTypes[];
+  MUON_COMPRESSOR_LAYERS_LMO,
+  MUON_COMPRESSOR_LAYERS_ALL
+} MuonCompressorLayers;
+PETSC_EXTERN const char *const MuonCompressorLayersTypes[];
 
 /*E
    MuonSignDirection - Matrix whose signs a worker of SignMuon votes with
@@ -593,7 +593,7 @@ PETSC_EXTERN PetscErrorCode MuonSetScheduleFunction(Muon, MuonScheduleFn *, void
 PETSC_EXTERN PetscErrorCode MuonSetMomentum(Muon, PetscReal, MuonMomentumStyle, MuonNesterovType);
 PETSC_EXTERN PetscErrorCode MuonSetWeightDecay(Muon, PetscReal, MuonWeightDecayStyle);
 PETSC_EXTERN PetscErrorCode MuonSetAdamW(Muon, PetscReal, PetscReal, PetscReal, PetscReal, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonSetRuleMatch(Muon, const char[]);
+PETSC_EXTERN PetscErrorCode MuonSetLayerTypes(Muon, const char[]);
 PETSC_EXTERN PetscErrorCode MuonSetPreset(Muon, const char[]);
 PETSC_EXTERN PetscErrorCode MuonSetMaxSteps(Muon, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonGetMaxSteps(Muon, PetscInt *);

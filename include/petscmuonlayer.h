@@ -13,12 +13,12 @@
 
    Level: beginner
 
-.seealso: `MuonAddLayer()`, `MuonAddVecLayer()`, `MuonLayerGetWeights()`, `MuonLayerGetGradient()`, `MuonLayerGetLMO()`, `MuonLayerSetScale()`, `MuonLayerSetRule()`
+.seealso: `MuonAddLayer()`, `MuonAddVecLayer()`, `MuonLayerGetWeights()`, `MuonLayerGetGradient()`, `MuonLayerGetLMO()`, `MuonLayerSetScale()`, `MuonLayerSetType()`
 S*/
 typedef struct _p_MuonLayer *MuonLayer;
 
 /*J
-   MuonLayerRule - String with the name of the optimizer of a layer
+   MuonLayerType - String with the name of the optimizer of a layer
 
    Values:
 +  `MUONLAYERLMO`    - a step inside a norm ball, the subject of this library
@@ -30,9 +30,9 @@ typedef struct _p_MuonLayer *MuonLayer;
 
    Level: intermediate
 
-.seealso: `MuonLayerSetRule()`, `MuonLayer`, `MuonLayerRuleRegister()`
+.seealso: `MuonLayerSetType()`, `MuonLayer`, `MuonLayerRegister()`
 J*/
-typedef const char *MuonLayerRule;
+typedef const char *MuonLayerType;
 #define MUONLAYERLMO    "lmo"
 #define MUONLAYERADAMW  "adamw"
 #define MUONLAYERNADAMW "nadamw"
@@ -208,11 +208,11 @@ typedef enum {
 PETSC_EXTERN const char *const MuonTensorKinds[];
 
 PETSC_EXTERN PetscClassId      MUONLAYER_CLASSID;
-PETSC_EXTERN PetscFunctionList MuonLayerRuleList;
+PETSC_EXTERN PetscFunctionList MuonLayerList;
 
 PETSC_EXTERN PetscErrorCode MuonLayerInitializePackage(void);
 struct _MuonParameter;
-PETSC_EXTERN PetscErrorCode MuonLayerRuleRegister(const char[], PetscErrorCode (*)(MuonLayer), const struct _MuonParameter *);
+PETSC_EXTERN PetscErrorCode MuonLayerRegister(const char[], PetscErrorCode (*)(MuonLayer), const struct _MuonParameter *);
 
 PETSC_EXTERN PetscErrorCode MuonLayerArrayInitialize(MuonLayerArray *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetName(MuonLayer, const char *[]);
@@ -234,8 +234,8 @@ PETSC_EXTERN PetscErrorCode MuonLayerGetFullWeights(MuonLayer, Mat);
 PETSC_EXTERN PetscErrorCode MuonLayerGetServerWeights(MuonLayer, Mat, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetOwner(MuonLayer, PetscMPIInt *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetLMO(MuonLayer, MuonLMO *);
-PETSC_EXTERN PetscErrorCode MuonLayerSetRule(MuonLayer, MuonLayerRule);
-PETSC_EXTERN PetscErrorCode MuonLayerGetRule(MuonLayer, MuonLayerRule *);
+PETSC_EXTERN PetscErrorCode MuonLayerSetType(MuonLayer, MuonLayerType);
+PETSC_EXTERN PetscErrorCode MuonLayerGetType(MuonLayer, MuonLayerType *);
 PETSC_EXTERN PetscErrorCode MuonLayerSetScale(MuonLayer, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonLayerSetLearningRate(MuonLayer, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonLayerSetBlocks(MuonLayer, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);

@@ -37,7 +37,7 @@ struct Diverged : public std::runtime_error {
 
 /*
    What a group of parameters has. A number that is not given is that of the options, -muon_learning_rate, -muon_momentum,
-   -muon_weight_decay and -muon_adamw_learning_rate, and then stands in the group. Schedulers change lr, and adamw_lr in proportion. rule is lmo, adamw, nadamw, soap, sgd or frozen; an
+   -muon_weight_decay and -muon_adamw_learning_rate, and then stands in the group. Schedulers change lr, and adamw_lr in proportion. type is lmo, adamw, nadamw, soap, sgd or frozen; an
    empty one is lmo for two dimensions and more, else adamw with the rate adamw_lr
 */
 struct MuonOptions : public torch::optim::OptimizerCloneableOptions<MuonOptions> {
@@ -46,7 +46,7 @@ struct MuonOptions : public torch::optim::OptimizerCloneableOptions<MuonOptions>
   TORCH_ARG(std::optional<double>, momentum);
   TORCH_ARG(std::optional<double>, weight_decay);
   TORCH_ARG(std::optional<double>, adamw_lr);
-  TORCH_ARG(std::string, rule);
+  TORCH_ARG(std::string, type);
 
 public:
   double get_lr() const override
@@ -74,7 +74,7 @@ public:
   }
   /* names are those of all parameters in the order of the groups; without, parameter 2 of group 0 is g0.2 */
   Muon(const std::vector<torch::optim::OptimizerParamGroup> &groups, MPI_Comm comm, const std::string &options = "", const MuonOptions &defaults = MuonOptions(), const std::vector<std::string> &names = {}, const std::set<void *> &embeddings = {})
-      : Muon(groups, MuonOptions().rule(defaults.rule()))
+      : Muon(groups, MuonOptions().type(defaults.type()))
   {
     MuonOptions given = defaults;
     PetscBool   started;
@@ -225,7 +225,7 @@ public:
 
 private:
   struct Layer {
-    std::string           name, key, rule;
+    std::string           name, key, type;
     size_t                group;
     torch::Tensor         p, trained, grad = {}; /* trained is p, or its copy in float32 */
     double                first   = 0;           /* rate of the group at the start */
@@ -348,17 +348,17 @@ private:
     return text[0] == 'a' ? other : std::stod(text);
   }
 
-  static bool Adam(const std::string &rule)
+  static bool Adam(const std::string &type)
   {
-    return rule == "adamw" || rule == "nadamw" || rule == "soap";
+    return type == "adamw" || type == "nadamw" || type == "soap";
   }
 
-  /* The rate or the decay of the layers of a rule */
-  double OfRule(const std::string &what, const std::string &rule) const
+  /* The rate or the decay of the layers of a type */
+  double OfType(const std::string &what, const std::string &type) const
   {
     const double all = Get("muon_" + what, 0);
 
-    return Adam(rule) ? Get("muon_adamw_" + what, all) : rule == "sgd" ? Get("muon_sgd_" + what, all) : all;
+    return Adam(type) ? Get("muon_adamw_" + what, all) : type == "sgd" ? Get("muon_sgd_" + what, all) : all;
   }
 
   /* The name of a file that this rank saves and loads, in its folder */
@@ -388,12 +388,12 @@ private:
     MuonLayerArray     array;
     /* PETSc drops digits between underscores, and names begin with a letter */
     const std::string key   = (std::isalpha((unsigned char)name[0]) ? "" : "p") + std::regex_replace(name, std::regex("_(?=[0-9])"), "_.");
-    Layer             layer = {name, key, !group.rule().empty() ? group.rule() : p.dim() >= 2 ? "lmo" : "adamw", g, p, p};
+    Layer             layer = {name, key, !group.type().empty() ? group.type() : p.dim() >= 2 ? "lmo" : "adamw", g, p, p};
 
     TORCH_CHECK(!name.empty(), "petscmuon::Muon: a parameter of shape ", p.sizes(), " without a name, expected those of named_parameters()");
     TORCH_CHECK(p.layout() == torch::kStrided && p.is_floating_point(), "parameter \"", name, "\" is ", p.layout(), " of ", p.dtype(), ", expected a dense one of float32, float64, bfloat16 or float16");
     TORCH_CHECK(p.is_cpu() || p.is_cuda(), "parameter \"", name, "\" is on ", p.device(), ", expected cpu, or cuda where PetscMuon was built with a Kokkos for it (make lib KOKKOS_DIR=...)");
-    TORCH_CHECK(p.requires_grad() || layer.rule == "frozen", "parameter \"", name, "\": requires_grad is false, so that nothing computes a gradient: give its group the rule frozen");
+    TORCH_CHECK(p.requires_grad() || layer.type == "frozen", "parameter \"", name, "\": requires_grad is false, so that nothing computes a gradient: give its group the type frozen");
     if (p.scalar_type() != torch::kFloat && p.scalar_type() != torch::kDouble) layer.trained = p.detach().to(torch::kFloat).contiguous();
     layer.address = p.data_ptr();
     TORCH_CHECK(p.numel() == 0 || taken_.count(layer.address) == 0, "parameter \"", name, "\": its memory is that of parameter \"", taken_[layer.address], "\" of this or another optimizer");
@@ -415,38 +415,38 @@ private:
     array.rowmajor = rows ? PETSC_TRUE : PETSC_FALSE;
     array.ld       = (PetscInt)(rows ? std::max(across, n) : t.stride(1));
     Call(MuonAddLayerArray, muon_, layer.key.c_str(), (const MuonLayerArray *)&array, &layer.handle);
-    if (!group.rule().empty() || layer.rule != "lmo") Call(MuonLayerSetRule, layer.handle, layer.rule.c_str());
+    if (!group.type().empty() || layer.type != "lmo") Call(MuonLayerSetType, layer.handle, layer.type.c_str());
     layers_.push_back(layer);
     if (p.numel() > 0) taken_[layer.address] = name;
   }
 
-  /* Rules and numbers as options and presets left them go to the groups, where these do not say otherwise */
+  /* Types and numbers as options and presets left them go to the groups, where these do not say otherwise */
   void Show(const MuonOptions &given)
   {
-    MuonLayerRule rule;
+    MuonLayerType type;
 
     for (size_t g = 0; g < param_groups().size(); g++) {
       MuonOptions         &group = GroupOptions(g);
-      std::string          first = group.rule();
+      std::string          first = group.type();
       std::vector<Layer *> mine;
 
       for (Layer &layer : layers_) {
         if (layer.group != g) continue;
-        Call(MuonLayerGetRule, layer.handle, &rule);
-        layer.rule = rule;
-        if (first.empty() || (group.rule().empty() && layer.rule == "lmo")) first = layer.rule;
+        Call(MuonLayerGetType, layer.handle, &type);
+        layer.type = type;
+        if (first.empty() || (group.type().empty() && layer.type == "lmo")) first = layer.type;
         mine.push_back(&layer);
       }
-      const double shown[] = {!group.rule().empty() && given.lr() ? *given.lr() : OfRule("learning_rate", group.rule()), Get("muon_momentum", 0), OfRule("weight_decay", first), OfRule("learning_rate", "adamw")};
+      const double shown[] = {!group.type().empty() && given.lr() ? *given.lr() : OfType("learning_rate", group.type()), Get("muon_momentum", 0), OfType("weight_decay", first), OfType("learning_rate", "adamw")};
 
       for (size_t k = 0; k < 4; k++) *Numbers(group)[k].second = Numbers(group)[k].second->value_or(shown[k]);
       for (Layer *layer : mine) {
         const std::string key = "muon_layer_" + layer->key + "_learning_rate";
 
         if (Has(key)) layer->own = Get(key, 0);
-        else if (layer->rule != "lmo" && !Adam(layer->rule) && layer->rule != group.rule()) layer->own = OfRule("learning_rate", layer->rule);
+        else if (layer->type != "lmo" && !Adam(layer->type) && layer->type != group.type()) layer->own = OfType("learning_rate", layer->type);
         layer->first   = *group.lr();
-        layer->told[0] = layer->own.value_or(OfRule("learning_rate", layer->rule));
+        layer->told[0] = layer->own.value_or(OfType("learning_rate", layer->type));
         layer->told[1] = shown[2];
         layer->told[2] = shown[1];
       }
@@ -462,10 +462,10 @@ private:
     for (Layer &layer : layers_) {
       const MuonOptions &group = GroupOptions(layer.group);
       const double       lr = *group.lr(), part = layer.first > 0 ? lr / layer.first : lr > 0;
-      const double       rate    = layer.own ? *layer.own * part : Adam(layer.rule) && layer.rule != group.rule() ? *group.adamw_lr() * part : lr;
+      const double       rate    = layer.own ? *layer.own * part : Adam(layer.type) && layer.type != group.type() ? *group.adamw_lr() * part : lr;
       const double       value[] = {rate, *group.weight_decay(), *group.momentum()};
 
-      for (int k = 0; k < (layer.rule == "frozen" ? 0 : layer.rule == "lmo" ? 3 : 2); k++) {
+      for (int k = 0; k < (layer.type == "frozen" ? 0 : layer.type == "lmo" ? 3 : 2); k++) {
         if (layer.told[k] == value[k]) continue;
         Call(MuonSetParameter, muon_, ("muon_layer_" + layer.key + "_" + keys[k]).c_str(), Text(value[k]).c_str());
         layer.told[k] = value[k];
@@ -502,9 +502,9 @@ private:
       for (Layer &layer : self->layers_) {
         const torch::Tensor &p = layer.p;
 
-        if (layer.rule == "frozen") continue;
+        if (layer.type == "frozen") continue;
         TORCH_CHECK(p.data_ptr() == layer.address, "parameter \"", layer.name, "\": its memory is another than when the optimizer was made: parameters are changed in place, and not replaced");
-        TORCH_CHECK(p.grad().defined(), "parameter \"", layer.name, "\" has no gradient: its loss does not depend on it, or backward() was not called; the rule frozen leaves it out");
+        TORCH_CHECK(p.grad().defined(), "parameter \"", layer.name, "\" has no gradient: its loss does not depend on it, or backward() was not called; the type frozen leaves it out");
         TORCH_CHECK(layer.trained.is_same(p) || torch::equal(layer.trained.to(p.scalar_type()), p), "parameter \"", layer.name, "\" was changed by the program: in ", p.dtype(), " that is not possible, its copy in float32 is what is trained");
         const bool same = p.grad().scalar_type() == layer.trained.scalar_type() && p.grad().strides() == layer.trained.strides();
 

@@ -80,7 +80,7 @@ static inline PetscErrorCode Create(MPI_Comm comm, const Case *c, PetscInt chang
     PetscCall(MuonParametersAssign((PetscObject)p->layer[l], "before_beta", 0.5));
     PetscCall(MuonParametersAssignText((PetscObject)p->layer[l], "after", "normuon_long,normuon_row"));
   }
-  if (p->n > 4) PetscCall(MuonLayerSetRule(p->layer[4], change == 7 ? MUONLAYERLMO : MUONLAYERADAMW));
+  if (p->n > 4) PetscCall(MuonLayerSetType(p->layer[4], change == 7 ? MUONLAYERLMO : MUONLAYERADAMW));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

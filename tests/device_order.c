@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 
   test:
     requires: kokkos
-    args: -muon_learning_rate 0.02 -ef21_compressor topk -ef21_compressor_ratio 0.1 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.1 -lmo_polar_type newtonschulz -lmo_polar_coefficients kj -muon_layer_embedding_rule adamw
+    args: -muon_learning_rate 0.02 -ef21_compressor topk -ef21_compressor_ratio 0.1 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.1 -lmo_polar_type newtonschulz -lmo_polar_coefficients kj -muon_layer_embedding_type adamw
     output_file: output/kernels_ok.out
 
 TEST*/

@@ -81,7 +81,7 @@ static PetscErrorCode WriteFigures(TestProblem *p, PetscInt l, PetscInt step, FI
   MuonCompressorType  type;
   PetscBool           topsvd;
   PetscInt            measured;
-  MuonLayerRule       rule;
+  MuonLayerType       which;
   MuonLMO             lmo;
   MuonLMOType         norm;
   char                init[32];
@@ -114,11 +114,11 @@ static PetscErrorCode WriteFigures(TestProblem *p, PetscInt l, PetscInt step, FI
   }
   PetscCheck(c.bound[0] == (alpha[0] < 0 ? -1 : 1 - alpha[0]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": bound %g, alpha %g", l, (double)c.bound[0], (double)alpha[0]);
   PetscCheck(c.bound[1] == (alpha[1] < 0 ? -1 : 1 - alpha[1]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": bound %g, alpha %g", l, (double)c.bound[1], (double)alpha[1]);
-  PetscCall(MuonLayerGetRule(p->layer[l], &rule));
+  PetscCall(MuonLayerGetType(p->layer[l], &which));
   PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
   PetscCall(MuonLMOGetType(lmo, &norm));
   if (p->rank > 0 || c.step != step) PetscFunctionReturn(PETSC_SUCCESS);
-  fprintf(file, "%d %d %d %d %s %s", (int)step, (int)l, (int)p->shape[l].m, (int)p->shape[l].n, rule, norm);
+  fprintf(file, "%d %d %d %d %s %s", (int)step, (int)l, (int)p->shape[l].m, (int)p->shape[l].n, which, norm);
   for (int k = 0; k < 2; k++) {
     fprintf(file, " %.17g %.17g %.17g %.17g %.17g %.17g", (double)c.mean[0][k], (double)c.worst[0][k], (double)c.lag_mean[0][k], (double)c.lag_worst[0][k], (double)c.mean[1][k], (double)c.lag_mean[1][k]);
   }
@@ -138,11 +138,11 @@ static PetscErrorCode CheckTraffic(TestProblem *p, TestProblem *plain, PetscInt 
   PetscFunctionBegin;
   PetscCall(GetInt((PetscObject)p->muon, "muon_monitor_interval", &interval));
   for (PetscInt l = 0; l < p->n && (step % interval == 0 || step == 5); l++) {
-    MuonLayerRule rule;
+    MuonLayerType type;
     PetscBool     frozen;
 
-    PetscCall(MuonLayerGetRule(p->layer[l], &rule));
-    PetscCall(PetscStrcmp(rule, MUONLAYERFROZEN, &frozen));
+    PetscCall(MuonLayerGetType(p->layer[l], &type));
+    PetscCall(PetscStrcmp(type, MUONLAYERFROZEN, &frozen));
     if (frozen == PETSC_FALSE) extra += 10 * sizeof(double);
   }
   PetscCall(MuonGetTraffic(p->muon, &traffic[0]));
@@ -191,11 +191,11 @@ int main(int argc, char **argv)
   PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);
   for (PetscInt s = 0; s <= steps; s++) {
     for (PetscInt l = 0; l < p.n; l++) {
-      MuonLayerRule rule;
+      MuonLayerType type;
       PetscBool     frozen;
 
-      PetscCall(MuonLayerGetRule(p.layer[l], &rule));
-      PetscCall(PetscStrcmp(rule, MUONLAYERFROZEN, &frozen));
+      PetscCall(MuonLayerGetType(p.layer[l], &type));
+      PetscCall(PetscStrcmp(type, MUONLAYERFROZEN, &frozen));
       if (frozen == PETSC_TRUE) continue;
       PetscCall(WriteState(&p, l, file));
       if (s > 0) PetscCall(WriteFigures(&p, l, s - 1, figures));
@@ -234,12 +234,12 @@ int main(int argc, char **argv)
       suffix: topk
       nsize: {{1 2 3 4}}
       args: -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.2 -ef21_server_compressor_values natural -muon_exchange_type {{star layerwise replicated}}
-    # Other norms, a rule without a norm, a layer that is frozen, a first gradient that is sent whole
+    # Other norms, a type without a norm, a layer that is frozen, a first gradient that is sent whole
     test:
       suffix: norms
       nsize: 3
-      args: -ef21_compressor_rules all -ef21_init gradient -ef21_compressor natural -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.5 -muon_layer_h0.attn_lmo_type nuclear -muon_layer_h0.up_lmo_type rowsum -muon_layer_h0.down_lmo_type l1
-      args: -muon_layer_row_rule frozen -muon_layer_gain_rule adamw -muon_weight_decay 0.1
+      args: -ef21_compressor_layers all -ef21_init gradient -ef21_compressor natural -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.5 -muon_layer_h0.attn_lmo_type nuclear -muon_layer_h0.up_lmo_type rowsum -muon_layer_h0.down_lmo_type l1
+      args: -muon_layer_row_type frozen -muon_layer_gain_type adamw -muon_weight_decay 0.1
     table: suffix | nsize | args
       schatten | 2 | -ef21_compressor topsvd -ef21_compressor_ratio 0.5 -ef21_compressor_topsvd_schatten {{1 2}} -ef21_server_compressor topk
       interval | 2 | -ef21_compressor topk -ef21_server_compressor topk -muon_monitor_interval 2

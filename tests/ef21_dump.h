@@ -93,7 +93,7 @@ static PetscErrorCode DumpBlocks(const Dump *dump, MuonLayer layer)
 }
 
 /* What is done before the LMO, and the bases of SOAP there or as a rule */
-static PetscErrorCode DumpSOAP(const Dump *dump, MuonLayer layer, MuonLayerRule rule)
+static PetscErrorCode DumpSOAP(const Dump *dump, MuonLayer layer, MuonLayerType type)
 {
   PetscBool   soap, before, lmo;
   char        kind[32], basis[32];
@@ -103,8 +103,8 @@ static PetscErrorCode DumpSOAP(const Dump *dump, MuonLayer layer, MuonLayerRule 
   PetscFunctionBegin;
   PetscCall(LayerGetText(layer, "before", sizeof(kind), kind));
   PetscCall(PetscStrcmp(kind, "soap", &before));
-  PetscCall(PetscStrcmp(rule, MUONLAYERSOAP, &soap));
-  PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &lmo));
+  PetscCall(PetscStrcmp(type, MUONLAYERSOAP, &soap));
+  PetscCall(PetscStrcmp(type, MUONLAYERLMO, &lmo));
   if (lmo) {
     PetscCall(LayerGetText(layer, "before_beta", sizeof(basis), basis));
     beta[1] = (PetscReal)(strcmp(basis, "auto") != 0 ? strtod(basis, NULL) : before ? 0.95 : 0);
@@ -216,14 +216,14 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   }
   fprintf(dump->file, "\n");
   for (PetscInt l = 0; l < p->n; l++) {
-    MuonLayerRule rule;
+    MuonLayerType type;
     char          factor[32], text[32];
     MuonLMO       lmo;
     MuonLMOType   norm;
     MuonShard    *shard;
     PetscBool     adamw, nadamw, frozen;
 
-    PetscCall(MuonLayerGetRule(p->layer[l], &rule));
+    PetscCall(MuonLayerGetType(p->layer[l], &type));
     PetscCall(LayerGetText(p->layer[l], "shape_factor", sizeof(factor), factor));
     PetscCall(LayerGet(p->layer[l], "momentum", &momentum));
     PetscCall(LayerGet(p->layer[l], "weight_decay", &decay));
@@ -231,22 +231,22 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
     PetscCall(LayerGet(p->layer[l], "learning_rate", &lr));
     PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
     PetscCall(MuonLMOGetType(lmo, &norm));
-    fprintf(dump->file, "name=%s m=%d n=%d rule=%s norm=%s scale=%.17g shape_factor=%s momentum=%.17g decay=%.17g lr=%.17g", p->shape[l].name, (int)p->shape[l].m, (int)p->shape[l].n, rule, norm, (double)scale, factor, (double)momentum, (double)decay,
+    fprintf(dump->file, "name=%s m=%d n=%d type=%s norm=%s scale=%.17g shape_factor=%s momentum=%.17g decay=%.17g lr=%.17g", p->shape[l].name, (int)p->shape[l].m, (int)p->shape[l].n, type, norm, (double)scale, factor, (double)momentum, (double)decay,
             (double)lr);
     PetscCall(LayerGetText(p->layer[l], "step", sizeof(text), text));
     fprintf(dump->file, " step=%s", text);
     PetscCall(DumpExponents(dump, lmo));
     PetscCall(DumpBlocks(dump, p->layer[l]));
-    PetscCall(PetscStrcmp(rule, MUONLAYERADAMW, &adamw));
-    PetscCall(PetscStrcmp(rule, MUONLAYERNADAMW, &nadamw));
-    PetscCall(PetscStrcmp(rule, MUONLAYERFROZEN, &frozen));
+    PetscCall(PetscStrcmp(type, MUONLAYERADAMW, &adamw));
+    PetscCall(PetscStrcmp(type, MUONLAYERNADAMW, &nadamw));
+    PetscCall(PetscStrcmp(type, MUONLAYERFROZEN, &frozen));
     if (adamw == PETSC_TRUE || nadamw == PETSC_TRUE) {
       PetscCall(LayerGet(p->layer[l], "adamw_beta1", &beta1));
       PetscCall(LayerGet(p->layer[l], "adamw_beta2", &beta2));
       PetscCall(LayerGet(p->layer[l], "adamw_epsilon", &epsilon));
       fprintf(dump->file, " beta1=%.17g beta2=%.17g epsilon=%.17g", (double)beta1, (double)beta2, (double)epsilon);
     }
-    PetscCall(DumpSOAP(dump, p->layer[l], rule));
+    PetscCall(DumpSOAP(dump, p->layer[l], type));
     if ((ef21 == PETSC_TRUE || ef14 == PETSC_TRUE) && frozen == PETSC_FALSE) {
       PetscCall(MuonShardFind(sends, sends->layer[l], &shard));
       PetscCall(DumpCompressor(dump, "up", shard->up, PETSC_FALSE));
@@ -380,15 +380,15 @@ static PetscErrorCode DumpState(const Dump *dump, TestProblem *p)
     const char    *names[] = {"X", "M", "Gj", "G", "E"};
     const PetscInt d       = TestEntries(&p->shape[l]);
     Mat            A[5]    = {NULL, NULL, NULL, NULL, NULL};
-    MuonLayerRule  rule;
+    MuonLayerType  type;
     PetscBool      frozen;
     PetscReal     *rows;
 
     PetscCall(PetscMalloc1(d, &rows));
     PetscCall(TestGetWeights(p, l, rows));
     PetscCall(DumpRows(dump, p->rank, l, "W", d, rows));
-    PetscCall(MuonLayerGetRule(p->layer[l], &rule));
-    PetscCall(PetscStrcmp(rule, MUONLAYERFROZEN, &frozen));
+    PetscCall(MuonLayerGetType(p->layer[l], &type));
+    PetscCall(PetscStrcmp(type, MUONLAYERFROZEN, &frozen));
     if (frozen == PETSC_FALSE && p->shards > 1) PetscCall(DumpShards(dump, p, l));
     else if (frozen == PETSC_FALSE) PetscCall(TestGetLayerServerWeights(p->layer[l], &A[0]));
     if (frozen == PETSC_FALSE && p->shards == 1 && feedback == PETSC_TRUE) {

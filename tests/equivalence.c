@@ -92,17 +92,17 @@ static PetscErrorCode TakeStates(Problem *p, Trace *trace)
   PetscCallMPI(MPI_Comm_size(p->comm, &size));
   for (PetscInt k = 0; k < p->n; k++) {
     const PetscInt m = p->layer[k].shape->m, n = p->layer[k].shape->n;
-    MuonLayerRule  rule;
+    MuonLayerType  type;
     Mat            A;
 
-    PetscCall(MuonLayerGetRule(p->layer[k].layer, &rule));
+    PetscCall(MuonLayerGetType(p->layer[k].layer, &type));
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &A));
     for (int s = 0; s < STATES; s++) {
       ProblemArray a     = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m, 0, 0};
       State *const state = &trace->state[k][s];
 
       PetscCall(PetscCalloc2(m * n, &state->own, m * n, &state->first));
-      if (strcmp(rule, MUONLAYERFROZEN) != 0) PetscCall(MuonGetLayerState(p->muon, p->layer[k].layer, States[s], A, &state->here));
+      if (strcmp(type, MUONLAYERFROZEN) != 0) PetscCall(MuonGetLayerState(p->muon, p->layer[k].layer, States[s], A, &state->here));
       PetscCall(ProblemOfMat(A, &a));
       for (PetscInt e = 0; e < m * n && state->here; e++) state->first[e] = state->own[e] = ProblemGet(&a, e / n, e % n);
       holder[k][s] = state->here ? rank : size;
@@ -656,7 +656,7 @@ int main(int argc, char **argv)
   # Slices of one vector are matrices, whichever ranks have which entries: sums run over the same numbers in one order. Only layers that are all on
   # one rank send the same messages
   testset:
-    args: -full -all " -problem_layers tall,slab,gain,square,embed,entry -muon_layer_embed_rule adamw -muon_learning_rate 0.125"
+    args: -full -all " -problem_layers tall,slab,gain,square,embed,entry -muon_layer_embed_type adamw -muon_learning_rate 0.125"
     testset:
       args: -each " -muon_type dense -muon_exchange_mode gather -muon_assembly allgather -muon_nesterov ema; -muon_type dense -muon_exchange_mode gather -muon_exchange_type replicated -muon_weight_decay 0.1; -muon_type ef21 -muon_assembly owner -muon_layer_slab_lmo_type nuclear; -muon_type sign -lmo_type spectral -sign_direction polar -muon_assembly owner; -muon_type sign -lmo_type spectral -sign_update spectral -muon_assembly allgather; -muon_type sign -lmo_type spectral -sign_update polar -muon_assembly owner -sign_direction momentum"
       table: suffix | nsize | args
@@ -778,7 +778,7 @@ int main(int argc, char **argv)
         batch_nan      | 2 | -products 30;0;135 -both " -problem_bad 2 -problem_bad_layer 4 -muon_type dense -muon_exchange_type layerwise -muon_exchange_mode gather -lmo_polar_type newtonschulz"
         batch_diverge  |   | -products 10;0;10 -reason DIVERGED_LMO -both " -muon_type dense -lmo_polar_type newtonschulz -lmo_polar_coefficient_values 10,0,0 -lmo_polar_steps 5"
 
-  # Weights spread over the ranks of workers take the steps of whole ones, for every assembly, exchange and rule; the second run is one rank that has the mean gradient. Six ranks add three workers of two and
+  # Weights spread over the ranks of workers take the steps of whole ones, for every assembly, exchange and type; the second run is one rank that has the mean gradient. Six ranks add three workers of two and
   # two of three
   testset:
     args: -steps 3 -compare rounding -all " -problem_layers tall,polar,nuclear,blocks,entry,column,bias,gain,head,tail,plain -muon_layer_blocks_blocks_rows 2,4,3 -muon_learning_rate 0.1 -muon_weight_decay 0.05 -muon_shape_factor moonlight" -b " -problem_mean 0"
@@ -869,7 +869,7 @@ int main(int argc, char **argv)
   # Workers of unequal weights have the steps of one that has their weighted mean
   testset:
     nsize: 3
-    args: -compare rounding -all " -problem_weighted -muon_rule_match gain:adamw,row:frozen" -b " -problem_mean 0"
+    args: -compare rounding -all " -problem_weighted -muon_layer_types gain:adamw,row:frozen" -b " -problem_mean 0"
     table: suffix | args
       weighted_dense | -both " -muon_type dense" -a " -muon_exchange_type layerwise; -muon_exchange_type replicated; -muon_exchange_mode gather; -muon_exchange_type rows -muon_exchange_mode reduce"
       weighted_ef21  | -both " -muon_type ef21" -a " -muon_exchange_type star -muon_exchange_mode gather; -muon_exchange_mode reduce; -muon_exchange_mode allreduce"
@@ -893,25 +893,25 @@ int main(int argc, char **argv)
     testset:
       args: -steps 6 -traffic -restart 1;2;3;4;5
       table: suffix | args
-        restart_ef21  | -all " -muon_max_steps 7 -problem_ready odd -muon_delay 1 -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_init gradient -muon_rule_match gain:adamw -muon_adamw_learning_rate 0.01 -muon_schedule linear"
-        restart_dense | -all " -muon_max_steps 7 -problem_ready odd -muon_delay 1 -muon_type dense -muon_nesterov ema -muon_delay_correction -muon_rule_match row:frozen"
+        restart_ef21  | -all " -muon_max_steps 7 -problem_ready odd -muon_delay 1 -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_init gradient -muon_layer_types gain:adamw -muon_adamw_learning_rate 0.01 -muon_schedule linear"
+        restart_dense | -all " -muon_max_steps 7 -problem_ready odd -muon_delay 1 -muon_type dense -muon_nesterov ema -muon_delay_correction -muon_layer_types row:frozen"
     # What slots keep, of rows that are spread and of blocks, and SOAP as a rule
     testset:
       args: -steps 6 -restart 1;2;3;4;5 -all " -problem_layers square,tall,wide -muon_max_steps 7"
       table: suffix | args
         restart_slots  | -both " -muon_type dense -muon_exchange_type rows -muon_layer_tall_blocks_rows 4,5" -each " -muon_layer_before rows -muon_layer_before_beta 0.9 -muon_layer_after normuon_row; -muon_layer_before entries -muon_layer_before_beta 0.9; -muon_layer_before soap -muon_layer_before_soap_interval 2"
-        restart_before | -both " -muon_type ef21 -ef21_compressor topk -muon_rule_match square:soap -muon_layer_before soap -muon_layer_before_soap_interval 2 -muon_layer_square_soap_interval 2" -each " -muon_state_precision native; -muon_state_precision single"
+        restart_before | -both " -muon_type ef21 -ef21_compressor topk -muon_layer_types square:soap -muon_layer_before soap -muon_layer_before_soap_interval 2 -muon_layer_square_soap_interval 2" -each " -muon_state_precision native; -muon_state_precision single"
     # The same state, whether rows are spread before or behind it
     table: suffix | args
       elastic_slots | -steps 6 -restart 3 -compare rounding -all " -problem_layers square,tall,wide -muon_type dense -muon_layer_before soap -muon_layer_before_soap_interval 2" -b " -muon_exchange_type rows" -a " -muon_exchange_type rows" -then " -muon_exchange_type layerwise"
 
     # Two workers with the same gradients are one: what is under way of both is that of the one that goes on
     table: suffix | nsize | args
-      restart_one | 2 | -steps 6 -restart 3 -then " -problem_mean 0" -all " -muon_max_steps 7 -problem_same -problem_ready odd -muon_delay 1 -muon_type dense -muon_schedule linear -muon_rule_match gain:adamw"
+      restart_one | 2 | -steps 6 -restart 3 -then " -problem_mean 0" -all " -muon_max_steps 7 -problem_same -problem_ready odd -muon_delay 1 -muon_type dense -muon_schedule linear -muon_layer_types gain:adamw"
     # Ranks have weights of their own; what a checkpoint calls the weights are the shared ones
     testset:
       nsize: {{1 3}}
-      args: -own -all " -muon_type local -muon_learning_rate 0.125 -muon_rule_match gain:adamw,row:frozen"
+      args: -own -all " -muon_type local -muon_learning_rate 0.125 -muon_layer_types gain:adamw,row:frozen"
       table: suffix | args
         restart_late    | -steps 6 -traffic -restart 1;2;3;4;5 -both " -local_steps 2 -muon_max_steps 7 -problem_ready odd -outer_muon_delay 1 -outer_muon_type ef21 -outer_ef21_compressor topk"
         restart_local   | -steps 7 -state -traffic -restart 1;2;3;4;5;6 -both " -local_steps 3 -outer_muon_type dense -local_stagger {{false true}}"
@@ -923,7 +923,7 @@ int main(int argc, char **argv)
   testset:
     args: -full -steps 6 -all " -problem_layers tall,slab,grand,gain,square,embed,table -muon_learning_rate 0.125 -muon_max_steps 7 -muon_state_precision {{bf16 int8}}"
     testset:
-      args: -both " -muon_layer_embed_rule nadamw -muon_layer_tall_blocks_rows 4,5"
+      args: -both " -muon_layer_embed_type nadamw -muon_layer_tall_blocks_rows 4,5"
       testset:
         args: -each " -muon_type dense -muon_exchange_mode gather -muon_assembly allgather -muon_nesterov ema; -muon_type dense -muon_exchange_mode gather -muon_exchange_type replicated -muon_weight_decay 0.1; -muon_type ef21 -muon_assembly owner"
         table: suffix | nsize | args
@@ -939,12 +939,12 @@ int main(int argc, char **argv)
     table: suffix | nsize | args
       packed_late   | {{1 2}} | -later 1 -last -both " -problem_curvature 0 -problem_ready odd -problem_layers tall,slab,grand,square" -each " -muon_type dense -muon_weight_decay 0.2; -muon_type ef14 -ef14_compressor qsgd; -muon_type ef21 -ef21_compressor topk" -a " -muon_delay 1; -muon_delay 1 -problem_bad 2" -b " -muon_delay 0"
       packed_flight | {{1 2}} | -restart 1;2;3;4;5 -both " -muon_delay 1 -problem_ready odd -muon_type ef21 -ef21_compressor topk"
-      packed_local  | {{1 2}} | -own -restart 1;2;3;4;5 -both " -muon_type local -local_steps 2 -outer_muon_type ef21 -outer_ef21_compressor topk -muon_rule_match gain:adamw,embed:adamw"
+      packed_local  | {{1 2}} | -own -restart 1;2;3;4;5 -both " -muon_type local -local_steps 2 -outer_muon_type ef21 -outer_ef21_compressor topk -muon_layer_types gain:adamw,embed:adamw"
   # Ranges of one vector have no rows, whose scales int8 would have
   test:
     suffix: packed_slices
     nsize: {{1 3}}
-    args: -full -all " -problem_layers tall,slab,gain,square,embed -muon_layer_embed_rule adamw -muon_learning_rate 0.125 -muon_state_precision bf16 -muon_type dense -muon_exchange_mode gather -muon_assembly allgather -muon_nesterov ema"
+    args: -full -all " -problem_layers tall,slab,gain,square,embed -muon_layer_embed_type adamw -muon_learning_rate 0.125 -muon_state_precision bf16 -muon_type dense -muon_exchange_mode gather -muon_assembly allgather -muon_nesterov ema"
     args: -both " -problem_ranks 0" -a " -problem_storage slices" -b " -problem_mean 0"
   test:
     suffix: packed_ranges
@@ -956,24 +956,24 @@ int main(int argc, char **argv)
   testset:
     nsize: 4
     testset:
-      args: -each " -muon_type dense -muon_rule_match gain:adamw -problem_ready backward; -muon_type dense -muon_exchange_mode allreduce -muon_momentum_style sgd -muon_nesterov sgd -muon_clip 1 -muon_clip_layers all -problem_weighted; -muon_type dense -muon_exchange_type replicated -muon_rule_match gain:adamw,row:frozen; -muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_aggregate_error_interval 2; -muon_type ef21 -muon_exchange_type star -muon_exchange_mode gather -ef21_compressor randk -ef21_compressor_ratio 0.4 -ef21_init gradient -problem_weighted; -muon_type ef21 -ef21_downlink step -lmo_type l21 -muon_clip 1 -muon_clip_layers all; -muon_type ef21 -ef21_compressor topk -muon_delay 1 -muon_delay_correction -muon_rule_match gain:adamw; -muon_type ef14 -ef14_compressor topk -ef14_compressor_ratio 0.4 -muon_exchange_type replicated"
+      args: -each " -muon_type dense -muon_layer_types gain:adamw -problem_ready backward; -muon_type dense -muon_exchange_mode allreduce -muon_momentum_style sgd -muon_nesterov sgd -muon_clip 1 -muon_clip_layers all -problem_weighted; -muon_type dense -muon_exchange_type replicated -muon_layer_types gain:adamw,row:frozen; -muon_type ef21 -muon_layer_types gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_aggregate_error_interval 2; -muon_type ef21 -muon_exchange_type star -muon_exchange_mode gather -ef21_compressor randk -ef21_compressor_ratio 0.4 -ef21_init gradient -problem_weighted; -muon_type ef21 -ef21_downlink step -lmo_type l21 -muon_clip 1 -muon_clip_layers all; -muon_type ef21 -ef21_compressor topk -muon_delay 1 -muon_delay_correction -muon_layer_types gain:adamw; -muon_type ef14 -ef14_compressor topk -ef14_compressor_ratio 0.4 -muon_exchange_type replicated"
       table: suffix | args
         nodes         | -traffic -compare rounding -a " -muon_node_size 2" -b " -problem_mean 2"
         nodes_restart | -traffic -restart 2 -all " -muon_node_size 2"
     # On other workers each gets the mean of what these had: ranks have the same weights
     table: suffix | args
-      nodes_elastic | -compare differs -restart 2 -then " -muon_node_size 1" -a " -muon_node_size 2" -b " -problem_mean 2" -all " -muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_aggregate_error_interval 2"
+      nodes_elastic | -compare differs -restart 2 -then " -muon_node_size 1" -a " -muon_node_size 2" -b " -problem_mean 2" -all " -muon_type ef21 -muon_layer_types gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_aggregate_error_interval 2"
     testset:
-      args: -each " -muon_type local -local_steps 3 -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk -muon_rule_match gain:adamw; -muon_type local -local_steps 1 -outer_muon_delay 1 -problem_weighted; -muon_type local -local_steps 2 -local_control -muon_rule_match gain:adamw"
+      args: -each " -muon_type local -local_steps 3 -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk -muon_layer_types gain:adamw; -muon_type local -local_steps 1 -outer_muon_delay 1 -problem_weighted; -muon_type local -local_steps 2 -local_control -muon_layer_types gain:adamw"
       table: suffix | args
         nodes_local         | -own -traffic -compare rounding -a " -muon_node_size 2" -b " -problem_mean 2"
         nodes_local_restart | -own -traffic -restart 2 -all " -muon_node_size 2"
     testset:
-      args: -each " -muon_type sign -sign_tie random -muon_rule_match gain:adamw,row:adamw,embed:sgd"
+      args: -each " -muon_type sign -sign_tie random -muon_layer_types gain:adamw,row:adamw,embed:sgd"
       table: suffix | args
         nodes_sign         | -compare rounding -a " -muon_node_size 2" -b " -problem_mean 2"
         nodes_sign_restart | -traffic -restart 2 -all " -muon_node_size 2"
     table: suffix | nsize | args
-      nodes_auto | 3 | -compare rounding -a " -muon_node_size auto" -b " -problem_mean 0" -each " -muon_type dense -muon_rule_match gain:adamw -problem_ready backward; -muon_type dense -muon_exchange_mode allreduce -muon_momentum_style sgd -muon_nesterov sgd -muon_clip 1 -muon_clip_layers all -problem_weighted; -muon_type dense -muon_exchange_type replicated -muon_rule_match gain:adamw,row:frozen; -muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_aggregate_error_interval 2"
+      nodes_auto | 3 | -compare rounding -a " -muon_node_size auto" -b " -problem_mean 0" -each " -muon_type dense -muon_layer_types gain:adamw -problem_ready backward; -muon_type dense -muon_exchange_mode allreduce -muon_momentum_style sgd -muon_nesterov sgd -muon_clip 1 -muon_clip_layers all -problem_weighted; -muon_type dense -muon_exchange_type replicated -muon_layer_types gain:adamw,row:frozen; -muon_type ef21 -muon_layer_types gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_aggregate_error_interval 2"
 
 TEST*/

@@ -1,4 +1,4 @@
-static char help[] = "Rules on arrays of both precisions and orders, with weights and state of the same precision and of different ones.\n";
+static char help[] = "Types on arrays of both precisions and orders, with weights and state of the same precision and of different ones.\n";
 
 #include <petscmuon.h>
 #include <petscmuon/private/muonlayerimpl.h>
@@ -89,7 +89,7 @@ static double Epsilon(MuonPrecision precision)
   return precision == MUON_SINGLE ? FLT_EPSILON : DBL_EPSILON;
 }
 
-static PetscErrorCode CreateLayer(const Block *W, MuonLayerRule rule, MuonLMOType norm, PetscBool blocks, MuonLayer *layer)
+static PetscErrorCode CreateLayer(const Block *W, MuonLayerType type, MuonLMOType norm, PetscBool blocks, MuonLayer *layer)
 {
   MuonLayerArray array;
   MuonLMO        lmo;
@@ -103,8 +103,8 @@ static PetscErrorCode CreateLayer(const Block *W, MuonLayerRule rule, MuonLMOTyp
   array.ld       = (PetscInt)W->array.ld;
   array.w        = W->array.data;
   PetscCall(MuonLayerCreateFromArray("w", &array, layer));
-  PetscCall(MuonLayerSetRule(*layer, rule));
-  if (strstr(rule, "adamw") != NULL) {
+  PetscCall(MuonLayerSetType(*layer, type));
+  if (strstr(type, "adamw") != NULL) {
     PetscCall(LayerSet(*layer, "adamw_beta1", (PetscReal)Beta[0]));
     PetscCall(LayerSet(*layer, "adamw_beta2", (PetscReal)Beta[1]));
   }
@@ -165,7 +165,7 @@ static double Direction(MuonLMOType norm, const MuonArray *G, size_t i, size_t j
 }
 
 /* One layer for some steps: every entry against its formula; x gets the last weights */
-static PetscErrorCode Run(MuonLayerRule rule, MuonLMOType norm, PetscBool blocks, MuonPrecision weights, MuonPrecision state, int rowmajor, double x[])
+static PetscErrorCode Run(MuonLayerType type, MuonLMOType norm, PetscBool blocks, MuonPrecision weights, MuonPrecision state, int rowmajor, double x[])
 {
   const double es = Epsilon(state), ew = Epsilon(weights);
   double       mean[TALL][WIDE] = {{0}}, square[TALL][WIDE] = {{0}}, power[2] = {1, 1};
@@ -178,8 +178,8 @@ static PetscErrorCode Run(MuonLayerRule rule, MuonLMOType norm, PetscBool blocks
   for (size_t i = 0; i < TALL; i++) {
     for (size_t j = 0; j < WIDE; j++) Set(&W.array, i, j, Weight(i, j));
   }
-  PetscCall(CreateLayer(&W, rule, norm, blocks, &layer));
-  if (strcmp(rule, MUONLAYERADAMW) == 0 || strcmp(rule, MUONLAYERNADAMW) == 0) PetscCall(LayerGet(layer, "adamw_epsilon", &epsilon));
+  PetscCall(CreateLayer(&W, type, norm, blocks, &layer));
+  if (strcmp(type, MUONLAYERADAMW) == 0 || strcmp(type, MUONLAYERNADAMW) == 0) PetscCall(LayerGet(layer, "adamw_epsilon", &epsilon));
   for (PetscInt s = 0; s < STEPS; s++) {
     MuonLayerStepInfo info = {s, Rate, Decay, 0, 0, 0, -1, PETSC_FALSE, PETSC_FALSE, 0};
     MuonStatus        status;
@@ -195,7 +195,7 @@ static PetscErrorCode Run(MuonLayerRule rule, MuonLMOType norm, PetscBool blocks
       }
       PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &X));
       PetscCall(MuonLayerStep(layer, &info, &G.array, &X, &other.array, &status));
-      Check(status == MUON_STATUS_OK, "%s %s: status %d", rule, norm, (int)status);
+      Check(status == MUON_STATUS_OK, "%s %s: status %d", type, norm, (int)status);
       PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &X));
     }
     PetscCall(CheckGaps(&G.array));
@@ -207,10 +207,10 @@ static PetscErrorCode Run(MuonLayerRule rule, MuonLMOType norm, PetscBool blocks
         const double g = Gradient(i, j, s), old = Get(&W.array, i, j), got = Get(&other.array, i, j);
         double       move, keep = 1 - Rate * Decay, allowed;
 
-        if (strcmp(rule, MUONLAYERSGD) == 0) {
+        if (strcmp(type, MUONLAYERSGD) == 0) {
           move    = -Rate * g; /* the scale is that of a norm ball */
           allowed = 0;
-        } else if (strcmp(rule, MUONLAYERLMO) == 0) {
+        } else if (strcmp(type, MUONLAYERLMO) == 0) {
           const size_t i0 = !blocks || i < 3 ? 0 : 3, j0 = !blocks || j < 2 ? 0 : 2, m = !blocks ? TALL : (i < 3 ? 3 : 4), n = !blocks ? WIDE : (j < 2 ? 2 : 3);
           double       factor, dual;
 
@@ -227,7 +227,7 @@ static PetscErrorCode Run(MuonLayerRule rule, MuonLMOType norm, PetscBool blocks
 
           mean[i][j]   = Beta[0] * mean[i][j] + (1 - Beta[0]) * g;
           square[i][j] = Beta[1] * square[i][j] + (1 - Beta[1]) * g * g;
-          top          = strcmp(rule, MUONLAYERNADAMW) == 0 ? Beta[0] * mean[i][j] + (1 - Beta[0]) * g : mean[i][j];
+          top          = strcmp(type, MUONLAYERNADAMW) == 0 ? Beta[0] * mean[i][j] + (1 - Beta[0]) * g : mean[i][j];
           move         = -Rate * (top / (1 - power[0])) / (sqrt(square[i][j] / (1 - power[1])) + (double)epsilon);
           /*
              At most four roundings a step in each moment, none of which cancels, and ten in what is made of
@@ -236,11 +236,11 @@ static PetscErrorCode Run(MuonLayerRule rule, MuonLMOType norm, PetscBool blocks
           allowed = (8.0 * (double)(s + 1) + 10) * es * fabs(move);
         }
         allowed += 3 * ew * (fabs(keep * old) + fabs(move));
-        Check(fabs(got - (keep * old + move)) <= allowed, "%s %s, weights %d, state %d, rowmajor %d, step %" PetscInt_FMT ", entry (%zu,%zu): %.17g, expected %.17g", rule, norm ? norm : "", (int)weights, (int)state, rowmajor, s, i, j, got,
+        Check(fabs(got - (keep * old + move)) <= allowed, "%s %s, weights %d, state %d, rowmajor %d, step %" PetscInt_FMT ", entry (%zu,%zu): %.17g, expected %.17g", type, norm ? norm : "", (int)weights, (int)state, rowmajor, s, i, j, got,
               keep * old + move);
       }
     }
-    Check(fabs(info.dual - expected) <= (double)(2 * TALL * WIDE) * (es + PETSC_MACHINE_EPSILON) * expected, "%s %s: dual norm %g, expected %g", rule, norm ? norm : "", info.dual, expected);
+    Check(fabs(info.dual - expected) <= (double)(2 * TALL * WIDE) * (es + PETSC_MACHINE_EPSILON) * expected, "%s %s: dual norm %g, expected %g", type, norm ? norm : "", info.dual, expected);
     PetscTryTypeMethod(layer, commit);
     PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_TRUE, &X));
     MuonArrayAxpby(1, &other.array, 0, &X);
@@ -251,7 +251,7 @@ static PetscErrorCode Run(MuonLayerRule rule, MuonLMOType norm, PetscBool blocks
     for (size_t j = 0; j < WIDE; j++) x[i * WIDE + j] = Get(&W.array, i, j);
   }
   /* What is too long for a number is no step, whichever of the two is; only a norm ball has a scale */
-  for (PetscInt k = strcmp(rule, MUONLAYERLMO) == 0 ? 0 : 1; k < 2; k++) {
+  for (PetscInt k = strcmp(type, MUONLAYERLMO) == 0 ? 0 : 1; k < 2; k++) {
     MuonLayerStepInfo info = {STEPS, k == 0 ? 1e308 : 1e200, k == 0 ? 0 : 1e200, 0, 0, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
     MuonStatus        status;
     MuonArray         X;
@@ -259,7 +259,7 @@ static PetscErrorCode Run(MuonLayerRule rule, MuonLMOType norm, PetscBool blocks
     PetscCall(MuonLayerSetScale(layer, k == 0 ? (PetscReal)64 : (PetscReal)Scale));
     PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &X));
     PetscCall(MuonLayerStep(layer, &info, &G.array, &X, &other.array, &status));
-    Check(status == MUON_STATUS_NANORINF, "%s %s: status %d of a step without bounds", rule, norm ? norm : "", (int)status);
+    Check(status == MUON_STATUS_NANORINF, "%s %s: status %d of a step without bounds", type, norm ? norm : "", (int)status);
     PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &X));
   }
   PetscCall(MuonLayerDestroy(&layer));
@@ -342,9 +342,9 @@ static PetscErrorCode CheckMessages(MuonLMOType norm, PetscBool blocks, MuonPrec
   Set(&G.array, 6, 4, (double)NAN);
   PetscCall(MuonLayerEncodeStep(layer, &sent, &G.array, most, message, &bytes, &status));
   Check(status == MUON_STATUS_NANORINF && bytes == 0, "%s: status %d of a gradient that is no number", norm, (int)status);
-  PetscCall(MuonLayerSetRule(layer, MUONLAYERSGD));
+  PetscCall(MuonLayerSetType(layer, MUONLAYERSGD));
   PetscCall(MuonLayerCanEncode_Private(layer, sizeof(reason), reason));
-  Check(strcmp(reason, "its rule is sgd, expected lmo") == 0, "%s", reason);
+  Check(strcmp(reason, "its type is sgd, expected lmo") == 0, "%s", reason);
   PetscCall(PetscFree(message));
   PetscCall(MuonLayerDestroy(&layer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -418,7 +418,7 @@ static PetscErrorCode CheckHash(void)
     if (k == 1) PetscCall(MuonLMOSetType(lmo, MUONLMOROW));
     if (k == 2) PetscCall(MuonLayerSetScale(layer, (PetscReal)(1 + PETSC_MACHINE_EPSILON)));
     if (k == 3) PetscCall(LayerSetText(layer, "shape_factor", MuonShapeFactors[MUON_SHAPE_FACTOR_KJ]));
-    if (k == 4) PetscCall(MuonLayerSetRule(layer, MUONLAYERADAMW));
+    if (k == 4) PetscCall(MuonLayerSetType(layer, MUONLAYERADAMW));
     if (k == 5) PetscCall(LayerSet(layer, "adamw_beta2", (PetscReal)(0.95 + PETSC_MACHINE_EPSILON)));
     if (k == 6) PetscCall(LayerSet(layer, "adamw_epsilon", (PetscReal)1e-9));
     PetscCall(MuonParametersHash((PetscObject)layer, &hash[k]));

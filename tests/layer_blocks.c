@@ -17,7 +17,7 @@ static PetscErrorCode CheckMeter(Problem *a, Problem *b)
     MuonEF21Compression whole;
     PetscReal           lag = 0, gap = 0, squares = 0, up = 0, down = 0;
 
-    if (strcmp(a->layer[l].shape->rule, MUONLAYERLMO) != 0) continue; /* has no norm */
+    if (strcmp(a->layer[l].shape->type, MUONLAYERLMO) != 0) continue; /* has no norm */
     PetscCall(MuonEF21GetLayerCompression(a->muon, a->layer[l].layer, &whole));
     for (PetscInt k = 0; k < b->layer[l].nblocks; k++) {
       MuonEF21Compression one;
@@ -292,7 +292,7 @@ int main(int argc, char **argv)
     # By options, which come after the calls
     test:
       suffix: options
-      args: -view -muon_layer_square_blocks_rows 2,4 -muon_layer_square_blocks_columns 4,2 -muon_layer_heads_rule frozen
+      args: -view -muon_layer_square_blocks_rows 2,4 -muon_layer_square_blocks_columns 4,2 -muon_layer_heads_type frozen
       filter: grep blocks
     table: suffix | args | error
       late         | -late 0                                 | Layer "grid": -muon_layer_grid_blocks_rows: blocks were changed after MuonSetUp(), expected a call before it or after MuonReset()

@@ -146,7 +146,7 @@ static PetscErrorCode CheckFrozen(const Way *way)
   PetscCall(CreateWay(way, 3, TestShapes, &q));
   PetscCall(MuonSetParameter(p.muon, "muon_count_entropy", "true"));
   PetscCall(MuonSetParameter(q.muon, "muon_count_entropy", "true"));
-  for (PetscInt l = 3; l < TEST_LAYERS; l++) PetscCall(MuonLayerSetRule(p.layer[l], MUONLAYERFROZEN));
+  for (PetscInt l = 3; l < TEST_LAYERS; l++) PetscCall(MuonLayerSetType(p.layer[l], MUONLAYERFROZEN));
   for (PetscInt s = 0; s < STEPS; s++) {
     MuonTraffic a, b;
     PetscInt    m, n;
@@ -189,7 +189,7 @@ static PetscErrorCode CheckAllFrozen(const Way *way)
 
   PetscFunctionBegin;
   PetscCall(CreateWay(way, 2, TestShapes, &p));
-  for (PetscInt l = 0; l < p.n; l++) PetscCall(MuonLayerSetRule(p.layer[l], MUONLAYERFROZEN));
+  for (PetscInt l = 0; l < p.n; l++) PetscCall(MuonLayerSetType(p.layer[l], MUONLAYERFROZEN));
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonGetTraffic(p.muon, &traffic));
@@ -204,7 +204,7 @@ static PetscErrorCode CheckAllFrozen(const Way *way)
 
 /*
    After a reset, at the first weights, the same run has the same bits; without the reset it has not. The
-   moments of rules are forgotten too
+   moments of types are forgotten too
 */
 static PetscErrorCode CheckReset(const Way *way)
 {
@@ -215,8 +215,8 @@ static PetscErrorCode CheckReset(const Way *way)
   PetscFunctionBegin;
   PetscCall(CreateWay(way, TEST_LAYERS, TestShapes, &p));
   PetscCall(CreateWay(way, TEST_LAYERS, TestShapes, &q));
-  PetscCall(MuonLayerSetRule(p.layer[4], MUONLAYERADAMW));
-  PetscCall(MuonLayerSetRule(q.layer[4], MUONLAYERADAMW));
+  PetscCall(MuonLayerSetType(p.layer[4], MUONLAYERADAMW));
+  PetscCall(MuonLayerSetType(q.layer[4], MUONLAYERADAMW));
   for (PetscInt s = 0; s < STEPS; s++) {
     PetscCall(MuonStep(p.muon));
     PetscCall(MuonStep(q.muon));

@@ -322,7 +322,7 @@ static PetscErrorCode CheckArrays(void)
   array.M = array.N = dims[0];
   PetscCall(MuonLayerCreateFromArray("a", &array, &layer));
   PetscCall(MuonLayerSetTensor(layer, 2, dims, MUON_TENSOR_FLATTEN));
-  PetscCall(MuonLayerSetRule(layer, MUONLAYERSGD));
+  PetscCall(MuonLayerSetType(layer, MUONLAYERSGD));
   PetscCall(MuonLayerGetFlops(layer, &flops));
   Check(MuonLayerEntries(layer) == (PetscInt64)1 << 32 && flops == 4 * 4294967296.0, "2^16 x 2^16 are %" PetscInt64_FMT " entries and %g flops", MuonLayerEntries(layer), flops);
   PetscCall(MuonLayerDestroy(&layer));
@@ -424,20 +424,20 @@ static PetscErrorCode CheckSetters(MuonLayer layer)
   Fails(LayerSet(layer, "momentum", 1), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_momentum");
   Fails(LayerSet(layer, "weight_decay", nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_weight_decay");
   Fails(LayerSet(layer, "weight_decay", inf), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_weight_decay");
-  Fails(MuonLayerSetRule(layer, "none"), PETSC_ERR_ARG_UNKNOWN_TYPE, "adamw");
-  PetscCall(MuonLayerSetRule(layer, MUONLAYERADAMW));
+  Fails(MuonLayerSetType(layer, "none"), PETSC_ERR_ARG_UNKNOWN_TYPE, "adamw");
+  PetscCall(MuonLayerSetType(layer, MUONLAYERADAMW));
   Fails(LayerSet(layer, "adamw_beta1", nan), PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta1");
   Fails(LayerSet(layer, "adamw_beta2", 1), PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta2");
   Fails(LayerSet(layer, "adamw_epsilon", inf), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
   Fails(LayerSet(layer, "adamw_epsilon", nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
   Fails(LayerSet(layer, "adamw_epsilon", 0), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
-  PetscCall(MuonLayerSetRule(layer, MUONLAYERLMO));
+  PetscCall(MuonLayerSetType(layer, MUONLAYERLMO));
   Fails(LayerGet(layer, "adamw_epsilon", &value), PETSC_ERR_ARG_WRONG, "-muon_layer_mat_adamw_epsilon is no parameter of this MuonLayer");
   Fails(LayerSetText(layer, "adamw_epsilon", "1"), PETSC_ERR_SUP, "-muon_layer_mat_adamw_epsilon takes effect with the type adamw");
   /* As the driver says it after its set-up */
   layer->parameters.fixed = PETSC_TRUE;
-  Fails(MuonLayerSetRule(layer, MUONLAYERFROZEN), PETSC_ERR_ORDER, "MuonReset()");
-  PetscCall(MuonLayerSetRule(layer, MUONLAYERLMO));
+  Fails(MuonLayerSetType(layer, MUONLAYERFROZEN), PETSC_ERR_ORDER, "MuonReset()");
+  PetscCall(MuonLayerSetType(layer, MUONLAYERLMO));
   Fails(LayerSet(layer, "momentum", (PetscReal)0.9), PETSC_ERR_ORDER, "MuonReset()");
   PetscCall(LayerSet(layer, "momentum", 0));
   layer->keepsmomentum = PETSC_TRUE;
@@ -445,9 +445,9 @@ static PetscErrorCode CheckSetters(MuonLayer layer)
   Fails(MuonLayerSetBlocks(layer, 3, NULL, 1, NULL), PETSC_ERR_ORDER, "MuonReset()");
   PetscCall(MuonLayerSetScale(layer, 0));
   PetscCall(MuonLayerReset(layer));
-  PetscCall(MuonLayerSetRule(layer, MUONLAYERFROZEN));
+  PetscCall(MuonLayerSetType(layer, MUONLAYERFROZEN));
   layer->parameters.fixed = PETSC_TRUE;
-  Fails(MuonLayerSetRule(layer, MUONLAYERLMO), PETSC_ERR_ORDER, "the rule frozen");
+  Fails(MuonLayerSetType(layer, MUONLAYERLMO), PETSC_ERR_ORDER, "the type frozen");
   PetscCall(MuonLayerReset(layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

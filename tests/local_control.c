@@ -239,7 +239,7 @@ static PetscErrorCode TestEqual(void)
 /* Steps along the gradient itself are those of SCAFFOLD: y_j -= a (g_j - c_j + c), then c_j = g_j and c the mean; a rate of 1/8 and data in eighths leave nothing to round in some rounds */
 static PetscErrorCode TestScaffold(void)
 {
-  static const char *const Keys[] = {"muon_layer_rule", "sgd", NULL};
+  static const char *const Keys[] = {"muon_layer_type", "sgd", NULL};
   PetscReal                x[6] = {0}, y[2][6], c[2][6], mean[6] = {0}, g = 0, w[6], most = 0;
   Run                      run;
 

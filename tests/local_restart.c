@@ -22,8 +22,8 @@ static PetscErrorCode Create(MPI_Comm comm, const Case *c, PetscReal offset, Tes
   PetscCall(MuonSetParameter(p->muon, "local_steps", "3"));
   PetscCall(MuonSetParameter(p->muon, "local_stagger", c->stagger));
   PetscCall(MuonSetParameter(p->muon, "local_control", c->control));
-  PetscCall(MuonLayerSetRule(p->layer[4], MUONLAYERADAMW));
-  PetscCall(MuonLayerSetRule(p->layer[3], MUONLAYERFROZEN));
+  PetscCall(MuonLayerSetType(p->layer[4], MUONLAYERADAMW));
+  PetscCall(MuonLayerSetType(p->layer[3], MUONLAYERFROZEN));
   PetscCall(MuonLocalGetOuter(p->muon, &outer));
   PetscCall(MuonSetType(outer, c->type));
   if (c->compressor != NULL) PetscCall(MuonSetParameter(outer, c->compressor, MUONCOMPRESSORTOPK));
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
     test:
       suffix: view
       args: -local_steps 3 -outer_muon_type ef21 -outer_ef21_compressor topk -muon_view -muon_monitor
-      filter: grep -o -E -e " (type|local_steps): [a-z0-9]+" -e "(learning rate|rule sgd|step) .*" -e "bits.*" -e "up topk.*"
+      filter: grep -o -E -e " (type|local_steps): [a-z0-9]+" -e "(learning rate|type sgd|step) .*" -e "bits.*" -e "up topk.*"
       requires: double
     # One layer and two in each step but the last
     test:
@@ -193,12 +193,12 @@ int main(int argc, char **argv)
       late  | -local_stagger -outer_muon_delay 1 | -local_stagger with -outer_muon_delay 1
       cdelay | -local_control -outer_muon_delay 1 | -local_control with -outer_muon_delay 1: C would be of a round before that of the C_j, expected one of both
       cclip  | -local_control -outer_muon_clip 1 | -local_control with -outer_muon_clip 1.: control variates are no gradients
-      crules | -local_control -outer_muon_type ef14 -outer_ef14_compressor topk -outer_ef14_compressor_rules all | control variate, expected -outer_ef14_compressor_rules lmo
+      crules | -local_control -outer_muon_type ef14 -outer_ef14_compressor topk -outer_ef14_compressor_layers all | control variate, expected -outer_ef14_compressor_layers lmo
       first | -local_stagger -outer_muon_type ef21 -outer_ef21_init gradient | -outer_ef21_init gradient with -local_stagger
     test:
       suffix: preset
       args: -muon_preset {{muloco diloco sparseloco}separate output} -muon_view -local_steps 4
-      filter: grep -o -E -e " (type|local_steps|preset|layer_rule|shape_factor|feedback|ef14_[a-z]*|adamw_[a-z0-9_]*):? [a-z0-9.-]+" -e "learning rate [0-9.]*, momentum.*" -e "h0.up.*"
+      filter: grep -o -E -e " (type|local_steps|preset|layer_type|shape_factor|feedback|ef14_[a-z]*|adamw_[a-z0-9_]*):? [a-z0-9.-]+" -e "learning rate [0-9.]*, momentum.*" -e "h0.up.*"
       requires: double
     test:
       suffix: clip

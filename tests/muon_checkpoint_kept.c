@@ -84,7 +84,7 @@ static PetscErrorCode Create(MPI_Comm comm, PetscInt start, Run *run, Muon *muon
     PetscCall(MatDestroy(&W));
   }
   /* Nothing is left to defaults, which may change */
-  PetscCall(MuonLayerSetRule(run->layer[2], MUONLAYERADAMW));
+  PetscCall(MuonLayerSetType(run->layer[2], MUONLAYERADAMW));
   PetscCall(PetscOptionsSetValue(NULL, "-muon_layer_gain_ef21_compressor", MUONCOMPRESSORNEAREST));
   PetscCall(PetscOptionsSetValue(NULL, "-muon_layer_gain_ef21_server_compressor", MUONCOMPRESSORIDENTITY));
   PetscCall(MuonSetFromOptions(*muon));

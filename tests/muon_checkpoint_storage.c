@@ -12,7 +12,7 @@ enum {
   STEPS   = 3
 };
 
-/* More ranks than rows, blocks that straddle ranks, a rule with moments of its own */
+/* More ranks than rows, blocks that straddle ranks, a type with moments of its own */
 static const PetscInt    Shapes[NLAYERS][2] = {{7, 5}, {2, 3}, {9, 4}, {8, 1}};
 static const PetscInt    Blocks[]           = {2, 4, 3};
 static const char *const Names[NLAYERS]     = {"long", "short", "blocks", "bias"};
@@ -115,7 +115,7 @@ static PetscErrorCode RunCreate(MPI_Comm comm, const Case *c, PetscMPIInt ranks,
     PetscCall(MatDestroy(&W));
   }
   PetscCall(MuonLayerSetBlocks(run->layer[2], 3, Blocks, 1, NULL));
-  PetscCall(MuonLayerSetRule(run->layer[3], MUONLAYERADAMW));
+  PetscCall(MuonLayerSetType(run->layer[3], MUONLAYERADAMW));
   if (ranks > 1) PetscCallMPI(MPI_Comm_free(&inside));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

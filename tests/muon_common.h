@@ -1,5 +1,5 @@
 /*
-   A small problem for the tests of whole steps: layers of several shapes, norms and rules, whose weights and
+   A small problem for the tests of whole steps: layers of several shapes, norms and types, whose weights and
    gradients follow from numbers, so that every rank knows what any other one has, and a step that is taken
    again has the same gradients.
 */
@@ -14,7 +14,7 @@
 #define NLAYERS 6
 
 typedef struct {
-  const char *name, *norm, *rule;
+  const char *name, *norm, *type;
   PetscInt    m, n;
   PetscBool   vec;
 } LayerShape;
@@ -86,11 +86,11 @@ static inline PetscErrorCode ProblemObjective(Muon muon, PetscReal *loss, void *
   PetscCall(MuonGetStepNumber(muon, &step));
   *loss = 0;
   for (PetscInt l = 0; l < NLAYERS; l++) {
-    MuonLayerRule rule;
+    MuonLayerType type;
     PetscScalar  *w, *g;
 
-    PetscCall(MuonLayerGetRule(p->layer[l], &rule));
-    if (strcmp(rule, MUONLAYERFROZEN) == 0) continue;
+    PetscCall(MuonLayerGetType(p->layer[l], &type));
+    if (strcmp(type, MUONLAYERFROZEN) == 0) continue;
     PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
     PetscCall(ProblemGetArray(p, l, PETSC_TRUE, &g));
     for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) {
@@ -151,7 +151,7 @@ static inline PetscErrorCode ProblemCreate(MPI_Comm comm, MuonType type, Problem
     }
     PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
     for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) w[e % Shapes[l].m + e / Shapes[l].m * ProblemGetLDA(p, l)] = ProblemNumber(l, e, 0, 1);
-    PetscCall(MuonLayerSetRule(p->layer[l], Shapes[l].rule));
+    PetscCall(MuonLayerSetType(p->layer[l], Shapes[l].type));
     PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
     PetscCall(MuonLMOSetType(lmo, Shapes[l].norm));
     if (strcmp(Shapes[l].norm, MUONLMOSPECTRAL) == 0) {
@@ -199,7 +199,7 @@ static const Compression Compressions[] = {{MUONCOMPRESSORIDENTITY, MUONCOMPRESS
                                            {MUONCOMPRESSORIDENTITY, TEST_STEP, MUON_COMPRESSOR_VALUES_NATIVE, MUON_COMPRESSOR_VALUES_NATIVE, MUON_EF21_INIT_ZERO}};
 #define NCOMPRESSIONS ((PetscInt)(sizeof(Compressions) / sizeof(Compressions[0])))
 
-/* Steps that are messages are those of other norms, and of no other rule */
+/* Steps that are messages are those of other norms, and of no other type */
 static const char *const StepNorms[NLAYERS] = {MUONLMOROWSUM, MUONLMONUCLEAR, MUONLMOSPECTRAL, MUONLMOL21, MUONLMOCOLSUM, MUONLMOL1};
 
 /* A way to take a step. Numbers from 0 on until *last: ef21 with each compression, dense with the momentum at server and worker, each over all exchanges, with sums where they are legal and with
@@ -250,7 +250,7 @@ static inline PetscErrorCode ProblemCreateWay(MPI_Comm comm, const Way *way, Pro
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(TestSetOfMuonType(p->muon, MUONEF21, "ef21_init", MuonEF21Inits[way->compression->init]));
-  PetscCall(TestSetOfMuonType(p->muon, MUONEF21, "ef21_compressor_rules", "all"));
+  PetscCall(TestSetOfMuonType(p->muon, MUONEF21, "ef21_compressor_layers", "all"));
   PetscCall(MuonEF21GetCompressor(p->muon, &c));
   PetscCall(MuonCompressorSetType(c, way->compression->up));
   PetscCall(MuonCompressorSetRatio(c, PROBLEM_RATIO));
@@ -265,7 +265,7 @@ static inline PetscErrorCode ProblemCreateWay(MPI_Comm comm, const Way *way, Pro
 
     PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
     PetscCall(MuonLMOSetType(lmo, StepNorms[l]));
-    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) != 0) PetscCall(MuonLayerSetRule(p->layer[l], MUONLAYERLMO));
+    if (strcmp(Shapes[l].type, MUONLAYERFROZEN) != 0) PetscCall(MuonLayerSetType(p->layer[l], MUONLAYERLMO));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -288,7 +288,7 @@ static inline PetscErrorCode ProblemCopyState(Problem *p, size_t *length, PetscS
     PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
     for (size_t e = 0; e < d && data != NULL; e++) data[*length + e] = w[e % (size_t)Shapes[l].m + e / (size_t)Shapes[l].m * (size_t)ProblemGetLDA(p, l)];
     *length += d;
-    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
+    if (strcmp(Shapes[l].type, MUONLAYERFROZEN) == 0) continue;
     PetscCall(TestGetLayerServerWeights(p->layer[l], &A[0]));
     for (int k = 0; k < 5; k++) PetscCall(TestGetState(p->muon, p->layer[l], names[k], &A[k + 1]));
     for (int k = 0; k < 6; k++) {

@@ -363,9 +363,9 @@ int main(int argc, char **argv)
       local     | 2       | -muon_type local -local_steps 2
       nodes     | 2       | -muon_type dense -muon_node_size 2
       replicate | 2       | -muon_type dense -muon_exchange_type replicated
-      adamw     | 2       | -muon_type dense -muon_rule_match "*:adamw" -muon_adamw_learning_rate 0.02 -angle {{0 0.7}}
-      split     | 1       | -muon_type dense -muon_rule_match "*:{{adamw nadamw}}" -muon_adamw_learning_rate 0.02 -angle 0 -muon_layer_adamw_complex split
-      sgd       | 2       | -muon_type dense -muon_rule_match "*:sgd"
+      adamw     | 2       | -muon_type dense -muon_layer_types "*:adamw" -muon_adamw_learning_rate 0.02 -angle {{0 0.7}}
+      split     | 1       | -muon_type dense -muon_layer_types "*:{{adamw nadamw}}" -muon_adamw_learning_rate 0.02 -angle 0 -muon_layer_adamw_complex split
+      sgd       | 2       | -muon_type dense -muon_layer_types "*:sgd"
       cut       | 2       | -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_compressor_values double -muon_layer_wide_blocks_rows 1,3 -muon_layer_wide_blocks_columns 2,4 -muon_layer_square_blocks_rows 2,3
 
   test:
@@ -376,14 +376,14 @@ int main(int argc, char **argv)
   testset:
     args: -lmo_polar_type svd
     table: suffix | nsize | args
-      checkpoint | {{1 2}} | -check checkpoint -muon_type {{dense ef21 local}} -muon_rule_match "square:adamw"
+      checkpoint | {{1 2}} | -check checkpoint -muon_type {{dense ef21 local}} -muon_layer_types "square:adamw"
       trouble    | 2       | -check trouble
       usage      | {{1 2}} | -check usage
 
   test:
     suffix: torch
     requires: torch
-    args: -check torch -muon_type dense -muon_rule_match "*:adamw" -muon_layer_adamw_complex split -muon_adamw_learning_rate 0.02 -muon_adamw_weight_decay 0.1 -muon_adamw_beta1 0.9 -muon_adamw_beta2 0.95 -muon_adamw_epsilon 1e-8
+    args: -check torch -muon_type dense -muon_layer_types "*:adamw" -muon_layer_adamw_complex split -muon_adamw_learning_rate 0.02 -muon_adamw_weight_decay 0.1 -muon_adamw_beta1 0.9 -muon_adamw_beta2 0.95 -muon_adamw_epsilon 1e-8
     oracle: complex_torch.py
 
   testset:
@@ -395,7 +395,7 @@ int main(int argc, char **argv)
       range      | -ef21_compressor rankk -ef21_compressor_rankk_method range              | Layer "wide" is complex: compressor rankk is of real matrices
       blocks     | -ef21_compressor topk -ef21_compressor_block_entries 64             | _block_entries
       rows       | -muon_type dense -muon_exchange_type rows                           | Layer "wide" is complex: its rows are spread over 2 ranks, expected another -muon_exchange_type
-      rule       | -muon_rule_match "wide:soap"                                        | Layer "wide" is complex: rule soap is of real matrices, expected lmo
+      type       | -muon_layer_types "wide:soap"                                        | Layer "wide" is complex: type soap is of real matrices, expected lmo
       mud        | -lmo_polar_type mud                                                | Layer "wide" is complex: -lmo_polar_type mud is of real matrices, expected newtonschulz
       bf16       | -lmo_polar_type newtonschulz -lmo_polar_precision bf16 | -lmo_polar_precision is bf16 for a complex matrix, expected single or double
       slot       | -muon_layer_before rows                                            | Layer "wide" is complex: -muon_layer_wide_before is of real matrices, expected none

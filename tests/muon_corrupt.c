@@ -50,7 +50,7 @@ static PetscErrorCode Delivers(Problem *p, const Way *way, PetscBool down, int s
       PetscMPIInt owner;
 
       PetscCall(MuonLayerGetOwner(p->layer[l], &owner));
-      if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) != 0 && owner == (down == PETSC_TRUE ? sender : receiver)) *delivers = PETSC_TRUE;
+      if (strcmp(Shapes[l].type, MUONLAYERFROZEN) != 0 && owner == (down == PETSC_TRUE ? sender : receiver)) *delivers = PETSC_TRUE;
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

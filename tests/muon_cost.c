@@ -195,7 +195,7 @@ static PetscErrorCode CheckSteps(PetscInt number, PetscBool *last)
   PetscCall(WayGet(number, &way, &legal, last));
   if (legal == PETSC_FALSE || way.compression != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  for (PetscInt l = 0; l < NLAYERS; l++) sum += strcmp(Shapes[l].rule, MUONLAYERFROZEN) != 0 ? (double)sizeof(PetscScalar) * (double)(Shapes[l].m * Shapes[l].n) : 0;
+  for (PetscInt l = 0; l < NLAYERS; l++) sum += strcmp(Shapes[l].type, MUONLAYERFROZEN) != 0 ? (double)sizeof(PetscScalar) * (double)(Shapes[l].m * Shapes[l].n) : 0;
   PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &way, &p));
   PetscCall(MuonSetUp(p.muon));
   mpicount_reset();
@@ -317,7 +317,7 @@ int main(int argc, char **argv)
     requires: double
     table: suffix | args
       view_dense | -muon_type dense
-      view_ef21  | -ef21_compressor_rules all -muon_exchange_type star -ef21_compressor topk -ef21_server_compressor natural
+      view_ef21  | -ef21_compressor_layers all -muon_exchange_type star -ef21_compressor topk -ef21_server_compressor natural
 
   # The stack of a monitored run is not the clean one of a run without
   test:

@@ -238,12 +238,12 @@ int main(int argc, char **argv)
                                  "-muon_schedule cosine -muon_momentum_at worker -muon_exchange_mode reduce",
                                  TOPK "-muon_schedule trapezoid -muon_schedule_warmup 2 -ef21_init gradient -muon_exchange_type star",
                                  "-muon_type ef14 -ef14_compressor qsgd -ef14_compressor_bits 4 -muon_exchange_type replicated -muon_nesterov ema",
-                                 "-muon_type sign -muon_rule_match row:frozen,gain:frozen,embed:frozen",
-                                 "-muon_type sign -sign_tie random -muon_state_precision single -muon_rule_match row:frozen,gain:frozen,embed:frozen",
-                                 "-muon_type sign -sign_tie random -muon_rule_match row:frozen,gain:frozen,embed:frozen -sign_update polar -muon_exchange_type replicated -muon_exchange_mode allreduce"};
-  const char *const restart[] = {TOPK "-ef21_init gradient -muon_rule_match gain:adamw -muon_adamw_learning_rate 0.01 -muon_schedule linear", "-muon_nesterov ema -muon_delay_correction -muon_rule_match row:frozen",
-                                 "-muon_type local -local_steps 2 -muon_rule_match row:frozen,gain:adamw -outer_muon_delay 1 -outer_muon_type ef21 -outer_ef21_compressor topk"};
-  const char *const elastic[] = {"-muon_schedule linear -muon_rule_match gain:adamw", "-muon_nesterov ema -muon_momentum_warmup 4", "-muon_momentum_at worker -muon_weight_decay 0.2"};
+                                 "-muon_type sign -muon_layer_types row:frozen,gain:frozen,embed:frozen",
+                                 "-muon_type sign -sign_tie random -muon_state_precision single -muon_layer_types row:frozen,gain:frozen,embed:frozen",
+                                 "-muon_type sign -sign_tie random -muon_layer_types row:frozen,gain:frozen,embed:frozen -sign_update polar -muon_exchange_type replicated -muon_exchange_mode allreduce"};
+  const char *const restart[] = {TOPK "-ef21_init gradient -muon_layer_types gain:adamw -muon_adamw_learning_rate 0.01 -muon_schedule linear", "-muon_nesterov ema -muon_delay_correction -muon_layer_types row:frozen",
+                                 "-muon_type local -local_steps 2 -muon_layer_types row:frozen,gain:adamw -outer_muon_delay 1 -outer_muon_type ef21 -outer_ef21_compressor topk"};
+  const char *const elastic[] = {"-muon_schedule linear -muon_layer_types gain:adamw", "-muon_nesterov ema -muon_momentum_warmup 4", "-muon_momentum_at worker -muon_weight_decay 0.2"};
   PetscMPIInt       size;
   PetscBool         options;
 
@@ -263,7 +263,7 @@ int main(int argc, char **argv)
     return 0;
   }
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(same); k++) PetscCall(TestIdentity(same[k]));
-  PetscCall(TestUnsent(TOPK "-muon_nan skip -muon_momentum 0 -muon_rule_match row:frozen"));
+  PetscCall(TestUnsent(TOPK "-muon_nan skip -muon_momentum 0 -muon_layer_types row:frozen"));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(restart); k++) PetscCall(TestRestart(restart[k]));
   for (PetscInt node = 1; node < 3 && size == 2; node++) {
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(elastic); k++) PetscCall(TestElastic(elastic[k], node == 1 ? "1" : "2"));
@@ -307,11 +307,11 @@ int main(int argc, char **argv)
     test:
       suffix: tree
       nsize: 2
-      args: -muon_delay 1 -muon_type sign -muon_rule_match row:frozen,gain:frozen,embed:frozen -muon_exchange_type star -muon_exchange_mode reduce
+      args: -muon_delay 1 -muon_type sign -muon_layer_types row:frozen,gain:frozen,embed:frozen -muon_exchange_type star -muon_exchange_mode reduce
       error: -muon_exchange_mode reduce: its tree of votes waits
     test:
       suffix: votes
-      args: -muon_delay 1 -muon_type sign -muon_rule_match row:frozen,gain:frozen,embed:frozen -muon_delay_correction
+      args: -muon_delay 1 -muon_type sign -muon_layer_types row:frozen,gain:frozen,embed:frozen -muon_delay_correction
       error: -muon_delay_correction: layer "h0.attn" is moved by votes
 
 TEST*/

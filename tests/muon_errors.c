@@ -107,8 +107,8 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(AddMat(p->muon, last ? "x" : "y", 3, 2, 0));
     PetscCall(AddMat(p->muon, last ? "y" : "x", 3, 2, 0));
   }
-  if (Is(wrong, "rank_rule") && last) PetscCall(MuonLayerSetRule(p->layer[1], MUONLAYERSGD));
-  if (Is(wrong, "rank_frozen") && last) PetscCall(MuonLayerSetRule(p->layer[1], MUONLAYERFROZEN));
+  if (Is(wrong, "rank_type") && last) PetscCall(MuonLayerSetType(p->layer[1], MUONLAYERSGD));
+  if (Is(wrong, "rank_frozen") && last) PetscCall(MuonLayerSetType(p->layer[1], MUONLAYERFROZEN));
   if (Is(wrong, "rank_norm") && last) {
     PetscCall(MuonLayerGetLMO(p->layer[1], &lmo));
     PetscCall(MuonLMOSetType(lmo, MUONLMOMAX));
@@ -332,7 +332,7 @@ int main(int argc, char **argv)
     nsize: 3
     test:
       suffix: nosuch
-      args: {{-muon_type -muon_exchange_type -lmo_type -lmo_polar_type -lmo_polar_coefficients -ef21_compressor -ef21_server_compressor -muon_layer_h0.qkv_ef21_compressor -muon_layer_h0.qkv_rule -muon_layer_h0.qkv_lmo_type}} nosuch
+      args: {{-muon_type -muon_exchange_type -lmo_type -lmo_polar_type -lmo_polar_coefficients -ef21_compressor -ef21_server_compressor -muon_layer_h0.qkv_ef21_compressor -muon_layer_h0.qkv_type -muon_layer_h0.qkv_lmo_type}} nosuch
       error: {}
     table: suffix | args | error
       nosuch_name  | -{{muon_exchange_mode muon_exchange_assignment muon_schedule muon_nan ef21_downlink}} nosuch | {}
@@ -359,7 +359,7 @@ int main(int argc, char **argv)
       dense_nesterov_worker | -muon_type dense -muon_nesterov ema -muon_momentum_at worker             | -muon_momentum_at server
       mode_star             | -muon_exchange_type star -muon_exchange_mode allreduce                   | legal here: reduce, gather
       mode_replicated       | -muon_exchange_type replicated -muon_exchange_mode reduce                | legal here: allreduce, gather
-    # Steps as messages: the first layer whose norm has none, a rule that makes none, a norm that comes late
+    # Steps as messages: the first layer whose norm has none, a type that makes none, a norm that comes late
     test:
       suffix: sharp
       args: -muon_type sign -lmo_type spectral -muon_layer_embed_lmo_type spectral -muon_layer_h0.qkv_step sharp
@@ -374,7 +374,7 @@ int main(int argc, char **argv)
       error: its norm is spectral, whose steps have no natural format, expected one of: colsum, l1, l21, nuclear, rowsum
     table: suffix | args | error
       downlink_layer | -muon_layer_h0.qkv_ef21_downlink step | -muon_layer_h0.qkv_ef21_downlink weights sends
-      downlink_rule  | -ef21_downlink step -lmo_type colsum  | -ef21_downlink step of layer "gain": its rule is adamw, expected lmo
+      downlink_type  | -ef21_downlink step -lmo_type colsum  | -ef21_downlink step of layer "gain": its type is adamw, expected lmo
     test:
       suffix: downlink_late
       args: -ef21_downlink step -lmo_type rowsum -muon_layer_gain_ef21_downlink weights -wrong late_norm
@@ -397,7 +397,7 @@ int main(int argc, char **argv)
       rank_number         | -wrong rank_number                                             | between 6 and 7 layers
     test:
       suffix: rank_scale
-      args: -wrong {{rank_scale rank_layer_momentum rank_rule rank_frozen rank_norm rank_polynomial}}
+      args: -wrong {{rank_scale rank_layer_momentum rank_type rank_frozen rank_norm rank_polynomial}}
       error: The options of the optimizer differ between the ranks: layer h0.qkv: -
     table: suffix | args | error
       rank_exponent | -wrong rank_exponent -muon_layer_h0.qkv_lmo_type mixed      | layer h0.qkv: -muon_layer_h0.qkv_lmo_mixed_exponent_q 3 on rank 0 and 3.25

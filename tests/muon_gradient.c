@@ -28,7 +28,7 @@ static PetscErrorCode HalfObjective(Muon muon, PetscReal *loss, void *ctx)
     const PetscInt d = Shapes[l].m * Shapes[l].n;
 
     PetscCall(PetscMalloc1(d, &kept[l]));
-    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
+    if (strcmp(Shapes[l].type, MUONLAYERFROZEN) == 0) continue;
     PetscCall(ProblemGetArray(half->p, l, PETSC_TRUE, &g));
     PetscCall(PetscArraycpy(kept[l], g, d));
   }
@@ -36,7 +36,7 @@ static PetscErrorCode HalfObjective(Muon muon, PetscReal *loss, void *ctx)
   for (PetscInt l = 0; l < NLAYERS; l++) {
     const PetscInt d = Shapes[l].m * Shapes[l].n;
 
-    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) != 0 && step >= half->from) {
+    if (strcmp(Shapes[l].type, MUONLAYERFROZEN) != 0 && step >= half->from) {
       PetscCall(ProblemGetArray(half->p, l, PETSC_TRUE, &g));
       PetscCall(PetscArraycpy(g + d / 2, kept[l] + d / 2, d - d / 2));
     }
@@ -68,7 +68,7 @@ static PetscErrorCode CheckHalf(const Way *way)
     for (PetscInt l = 0; l < NLAYERS && PetscDefined(USE_DEBUG); l++) {
       PetscScalar *g;
 
-      if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
+      if (strcmp(Shapes[l].type, MUONLAYERFROZEN) == 0) continue;
       PetscCall(ProblemGetArray(&p, l, PETSC_TRUE, &g));
       for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) PetscCheck(PetscIsNanScalar(g[e]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: after a step the gradient of %s has the entry %g", way->name, Shapes[l].name, (double)PetscRealPart(g[e]));
     }

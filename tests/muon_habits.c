@@ -21,9 +21,9 @@ static PetscErrorCode CheckSpares(void)
   const struct {
     const char *options, *up, *down; /* one letter a layer: identity, topk, natural; - is frozen */
   } cases[] = {{"-ef21_compressor topk -ef21_server_compressor natural", "tt-tti", "nn-nni"},
-               {"-ef21_compressor_rules all", "tt-ttt", "nn-nnn"},
+               {"-ef21_compressor_layers all", "tt-ttt", "nn-nnn"},
                {"-ef21_compressor_min_entries 16", "tt-tii", "nn-nii"},
-               {"-ef21_compressor_rules lmo -ef21_compressor_min_entries 8 -muon_layer_gain_ef21_compressor_ratio 0.5 -muon_layer_bias_ef21_server_compressor topk", "tt-tit", "nn-nti"}};
+               {"-ef21_compressor_layers lmo -ef21_compressor_min_entries 8 -muon_layer_gain_ef21_compressor_ratio 0.5 -muon_layer_bias_ef21_server_compressor topk", "tt-tit", "nn-nti"}};
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
@@ -115,7 +115,7 @@ static PetscErrorCode Quadratic(Muon muon, PetscReal *loss, void *ctx)
   for (PetscInt l = 0; l < NLAYERS; l++) {
     PetscScalar *w, *g;
 
-    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
+    if (strcmp(Shapes[l].type, MUONLAYERFROZEN) == 0) continue;
     PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
     PetscCall(ProblemGetArray(p, l, PETSC_TRUE, &g));
     for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) {

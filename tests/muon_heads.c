@@ -294,7 +294,7 @@ int main(int argc, char **argv)
     groups    | 2 | -bad groups               | Layer "q": 2 query heads and 4 key heads, expected as many query heads for each key head
     tau       | 2 | -bad tau                  | Layer "q": logits of at most 0. and a power of 0.5, expected a number above 0, and one in [0,1]
     differ    | 2 | -bad differ               | Layer "q": the arguments of MuonLayerClipHeads() differ between the ranks, expected the same but for logits
-    frozen    | 2 | -muon_layer_k_rule frozen | Layer "k": it is frozen, expected a layer that steps move
+    frozen    | 2 | -muon_layer_k_type frozen | Layer "k": it is frozen, expected a layer that steps move
     hyperball | 2 | -muon_layer_k_hyperball   | Layer "k": -muon_layer_k_hyperball: the weights keep their norm, which a clip would change, expected none
     alone     | 3 | -muon_type {{dense ef21}} -alone | or whether there is a routine of MuonSetPostStep(), is not
     local     | 2 | -muon_type local          | Layer "q": with -muon_type local weights are a worker's own, expected another type

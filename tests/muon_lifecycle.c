@@ -93,10 +93,10 @@ static PetscErrorCode CheckMemory(const Way *way)
   }
   for (PetscInt l = 0; l < NLAYERS; l++) {
     const PetscLogDouble bytes = (PetscLogDouble)sizeof(PetscScalar) * (PetscLogDouble)(Shapes[l].m * Shapes[l].n);
-    const PetscBool      lmo   = steps == PETSC_TRUE || strcmp(Shapes[l].rule, MUONLAYERLMO) == 0 ? PETSC_TRUE : PETSC_FALSE;
+    const PetscBool      lmo   = steps == PETSC_TRUE || strcmp(Shapes[l].type, MUONLAYERLMO) == 0 ? PETSC_TRUE : PETSC_FALSE;
     PetscMPIInt          owner;
 
-    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
+    if (strcmp(Shapes[l].type, MUONLAYERFROZEN) == 0) continue;
     PetscCall(MuonLayerGetOwner(p.layer[l], &owner));
     worker += bytes * (1 + (lossyup == PETSC_TRUE) + (lmo == PETSC_TRUE && (ef21 == PETSC_TRUE || way->atworker == PETSC_TRUE)));
     if (owner >= 0 && owner != p.rank) {

@@ -23,7 +23,7 @@ int main(int argc, char **argv)
     Mat G;
     Vec g;
 
-    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
+    if (strcmp(Shapes[l].type, MUONLAYERFROZEN) == 0) continue;
     if (Shapes[l].vec == PETSC_TRUE) {
       PetscCall(MuonLayerGetGradientVec(p.layer[l], &g));
       PetscCall(VecSet(g, 1));

@@ -107,7 +107,7 @@ static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
   PetscCall(GetReal((PetscObject)p.muon, "muon_adamw_learning_rate", &adamw));
   PetscCall(MuonSetLearningRate(p.muon, large));
   PetscCall(MuonSetAdamW(p.muon, large, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
-  PetscCall(PetscStrcmp(Shapes[layer].rule, MUONLAYERLMO, &ball));
+  PetscCall(PetscStrcmp(Shapes[layer].type, MUONLAYERLMO, &ball));
   if (which == 0) PetscCall(MuonSetWeightDecay(p.muon, large, MUON_WEIGHT_DECAY_CURRENT));
   else if (ball) PetscCall(MuonLayerSetScale(p.layer[layer], large));
   else PetscCall(LayerSet(p.layer[layer], "weight_decay", large));
@@ -190,7 +190,7 @@ int main(int argc, char **argv)
     }
     for (PetscInt policy = MUON_NAN_STOP; policy <= MUON_NAN_ZERO; policy++) {
       /*
-         In the course of the ways each number under each policy, exchange and mode, and a layer under each rule
+         In the course of the ways each number under each policy, exchange and mode, and a layer under each type
          and norm, the first and the last one among them
       */
       const PetscInt b = (number + number / 6 + policy) % 3;

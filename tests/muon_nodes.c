@@ -67,15 +67,15 @@ int main(int argc, char **argv)
   testset:
     args: -costs
     table: suffix | nsize | args
-      dense      | 4 | -muon_type dense -muon_rule_match gain:adamw
+      dense      | 4 | -muon_type dense -muon_layer_types gain:adamw
       allreduce  | 4 | -muon_type dense -muon_exchange_mode allreduce
-      replicated | 4 | -muon_type dense -muon_exchange_type replicated -muon_rule_match gain:adamw,row:frozen
-      ef21       | 4 | -muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4
+      replicated | 4 | -muon_type dense -muon_exchange_type replicated -muon_layer_types gain:adamw,row:frozen
+      ef21       | 4 | -muon_type ef21 -muon_layer_types gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4
       star       | 4 | -muon_type ef21 -muon_exchange_type star -muon_exchange_mode gather -ef21_compressor randk -ef21_compressor_ratio 0.4
       step       | 4 | -muon_type ef21 -ef21_downlink step -lmo_type l21
-      delay      | 4 | -muon_type ef21 -ef21_compressor topk -muon_delay 1 -muon_delay_correction -muon_rule_match gain:adamw
+      delay      | 4 | -muon_type ef21 -ef21_compressor topk -muon_delay 1 -muon_delay_correction -muon_layer_types gain:adamw
       ef14       | 4 | -muon_type ef14 -ef14_compressor topk -ef14_compressor_ratio 0.4 -muon_exchange_type replicated
-      auto       | 3 | -node auto -muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4
+      auto       | 3 | -node auto -muon_type ef21 -muon_layer_types gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4
       auto_dense | 3 | -node auto -muon_type dense -muon_exchange_mode {{allreduce reduce}}
 
   testset:
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
     test:
       suffix: view
       requires: double
-      args: -muon_type ef21 -ef21_compressor topk -muon_rule_match gain:adamw
+      args: -muon_type ef21 -ef21_compressor topk -muon_layer_types gain:adamw
       filter: grep -E -e node -e "^    (h0|row|gain|embed)"
     table: suffix | args | error
       divisor | -node 3                  | -muon_node_size 3: a node has 4 of the optimizer's ranks, expected a divisor of them

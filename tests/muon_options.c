@@ -23,16 +23,16 @@ static const Key Keys[] = {{MUONEF21, "", "-muon_type", "dense", NONE},
                            {MUONEF21, "-muon_delay 1 ", "-muon_delay_correction", "1", SOME},
                            {MUONEF21, "-muon_weight_decay 0.5 ", "-muon_weight_decay_style", "coupled", SOME},
                            {MUONDENSE, "-muon_weight_decay 0.5 ", "-muon_weight_decay_style", "cautious", SOME},
-                           {MUONEF21, "-muon_layer_gain_rule sgd ", "-muon_clip", "0.125", SOME},
+                           {MUONEF21, "-muon_layer_gain_type sgd ", "-muon_clip", "0.125", SOME},
                            {MUONDENSE, "-muon_clip 0.125 ", "-muon_clip_layers", "all", SOME},
-                           {MUONDENSE, "", "-muon_rule_match", "*.qkv:sgd,bias:adamw", SOME},
+                           {MUONDENSE, "", "-muon_layer_types", "*.qkv:sgd,bias:adamw", SOME},
                            {MUONEF21, "", "-muon_adamw_learning_rate", "0.5", SOME},
                            {MUONEF21, "", "-muon_adamw_weight_decay", "0.5", SOME},
                            {MUONEF21, "", "-muon_adamw_beta1", "0.25", SOME},
                            {MUONEF21, "", "-muon_adamw_beta2", "0.25", SOME},
                            {MUONEF21, "", "-muon_adamw_epsilon", "0.5", SOME},
-                           {MUONEF21, "-muon_layer_h0.qkv_rule sgd ", "-muon_sgd_learning_rate", "0.5", SOME},
-                           {MUONEF21, "-muon_layer_h0.qkv_rule sgd ", "-muon_sgd_weight_decay", "0.5", SOME},
+                           {MUONEF21, "-muon_layer_h0.qkv_type sgd ", "-muon_sgd_learning_rate", "0.5", SOME},
+                           {MUONEF21, "-muon_layer_h0.qkv_type sgd ", "-muon_sgd_weight_decay", "0.5", SOME},
                            {MUONEF21, "", "-muon_measure_update_rms", "1", NONE},
                            {MUONEF21, "", "-muon_check_weights", "0", NONE},
                            {MUONDENSE, "", "-muon_preset", "torch", SOME},
@@ -66,9 +66,9 @@ static const Key Keys[] = {{MUONEF21, "", "-muon_type", "dense", NONE},
                            {MUONEF21, "-ef21_compressor qsgd ", "-ef21_compressor_qsgd_block_length", "16", SOME},
                            {MUONEF21, "-ef21_compressor qsgd ", "-ef21_compressor_qsgd_block_norm", "l2", SOME},
                            {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_values", "bf16", SOME},
-                           {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_rules", "all", SOME},
+                           {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_layers", "all", SOME},
                            {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_min_entries", "30", SOME},
-                           {MUONEF21, "", "-muon_layer_rule", "sgd", SOME},
+                           {MUONEF21, "", "-muon_layer_type", "sgd", SOME},
                            {MUONEF21, "", "-muon_exchange_type", "star", NONE},
                            {MUONEF21, "", "-muon_exchange_mode", "gather", NONE},
                            {MUONEF21, "", "-muon_exchange_assignment", "roundrobin", NONE},
@@ -76,7 +76,7 @@ static const Key Keys[] = {{MUONEF21, "", "-muon_type", "dense", NONE},
                            {MUONEF21, "", "-muon_layer_h0.qkv_shape_factor", "kj", SOME},
                            {MUONEF21, "", "-muon_layer_h0.qkv_momentum", "0.25", SOME},
                            {MUONEF21, "", "-muon_layer_h0.qkv_weight_decay", "0.5", SOME},
-                           {MUONEF21, "", "-muon_layer_h0.qkv_rule", "sgd", SOME},
+                           {MUONEF21, "", "-muon_layer_h0.qkv_type", "sgd", SOME},
                            {MUONEF21, "", "-muon_layer_h0.qkv_lmo_type", "max", SOME},
                            {MUONEF21, "", "-muon_layer_h0.qkv_ef21_compressor", "topk", SOME}};
 
@@ -103,12 +103,12 @@ static PetscErrorCode Options(const Key *key, PetscBool without, PetscBool set)
 /* What chooses a type, or is no parameter of an object that has rows */
 static PetscBool HasGetter(const char key[])
 {
-  const char *const others[] = {"_type", "_preset", "_rule", "compressor"}, *const classes[] = {"-muon_layer_h0", "-muon_exchange", "-ef21"};
+  const char *const others[] = {"_type", "_preset", "compressor"}, *const classes[] = {"-muon_layer_h0", "-muon_exchange", "-ef21"};
 
   for (size_t k = 0; k < sizeof(others) / sizeof(others[0]); k++) {
     const size_t length = strlen(key), end = strlen(others[k]);
 
-    if (length >= end && strcmp(key + length - end, others[k]) == 0 && strcmp(key, "-muon_layer_rule") != 0) return PETSC_FALSE;
+    if (length >= end && strcmp(key + length - end, others[k]) == 0 && strcmp(key, "-muon_layer_type") != 0) return PETSC_FALSE;
   }
   for (size_t k = 0; k < sizeof(classes) / sizeof(classes[0]); k++) {
     if (strncmp(key, classes[k], strlen(classes[k])) == 0) return PETSC_FALSE;
@@ -205,7 +205,7 @@ static PetscErrorCode MonitorRows(Muon muon, PetscInt step, PetscReal loss, void
     const double entries = (double)(Shapes[l].m * Shapes[l].n), others = (size - 1.) / size;
     MuonLayer    layer;
 
-    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
+    if (strcmp(Shapes[l].type, MUONLAYERFROZEN) == 0) continue;
     PetscCall(MuonGetLayer(muon, l, &layer));
     PetscCall(MuonLayerGetOwner(layer, &owner));
     row[4] += 8 * (owner < 0 ? 1 : others) * (double)sizeof(PetscScalar) * entries;
@@ -298,7 +298,7 @@ static PetscErrorCode CheckCompressors(void)
   Problem              p;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsInsertString(NULL, "-ef21_compressor_rules all -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_compressor_values bf16 -ef21_compressor_paper_index_bits 3 -muon_layer_h0.out_ef21_compressor_ratio 0.25"));
+  PetscCall(PetscOptionsInsertString(NULL, "-ef21_compressor_layers all -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_compressor_values bf16 -ef21_compressor_paper_index_bits 3 -muon_layer_h0.out_ef21_compressor_ratio 0.25"));
   PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p));
   PetscCall(MuonSetFromOptions(p.muon));
   PetscCall(MuonEF21GetCompressor(p.muon, &c));
@@ -307,7 +307,7 @@ static PetscErrorCode CheckCompressors(void)
   for (PetscInt l = 0; l < NLAYERS; l++) {
     const PetscReal expected = strcmp(Shapes[l].name, "h0.out") == 0 ? (PetscReal)0.25 : (PetscReal)0.75;
 
-    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
+    if (strcmp(Shapes[l].type, MUONLAYERFROZEN) == 0) continue;
     PetscCall(MuonEF21GetLayerCompressors(p.muon, p.layer[l], &c, NULL));
     PetscCall(MuonCompressorGetType(c, &type));
     PetscCall(GetReal((PetscObject)c, "compressor_ratio", &ratio));
@@ -435,7 +435,7 @@ int main(int argc, char **argv)
     tolerance: 1e-5
     requires: double
     table: suffix | nsize | args
-      stdout_adamw |   | -muon_rule_match *:adamw -muon_schedule linear
+      stdout_adamw |   | -muon_layer_types *:adamw -muon_schedule linear
       stdout_sign  | 2 | -muon_type sign -lmo_type spectral -muon_layer_embed_lmo_type spectral
 
   # Ties that are a drift are said once, and of an odd number of workers there are none
@@ -476,8 +476,8 @@ int main(int argc, char **argv)
       delay_local      |   | 1 -muon_type local                                                                                                          | -muon_delay 1: with -muon_type local rounds are late, not steps; expected -outer_muon_delay 1
       delay_theory     |   | 1 -muon_type ef21 -muon_theory smooth -muon_theory_L0 1                                                                     | -muon_delay 1: the theorem of -muon_theory
       delay_clip       |   | 1 -muon_type dense -muon_clip 1                                                                                             | -muon_delay 1: with -muon_clip 1. the mean gradient
-      delay_tree       | 2 | 1 -muon_type sign -muon_rule_match embed:frozen,bias:frozen,gain:frozen -muon_exchange_type star -muon_exchange_mode reduce | -muon_exchange_mode reduce: its tree of votes waits
-      delay_votes      |   | 1 -muon_type sign -muon_rule_match embed:frozen,bias:frozen,gain:frozen -muon_delay_correction                              | -muon_delay_correction: layer "h0.qkv" is moved by votes
+      delay_tree       | 2 | 1 -muon_type sign -muon_layer_types embed:frozen,bias:frozen,gain:frozen -muon_exchange_type star -muon_exchange_mode reduce | -muon_exchange_mode reduce: its tree of votes waits
+      delay_votes      |   | 1 -muon_type sign -muon_layer_types embed:frozen,bias:frozen,gain:frozen -muon_delay_correction                              | -muon_delay_correction: layer "h0.qkv" is moved by votes
 
   # Misspelt keys are named once, with the nearest one that exists, whatever the number of ranks, layers and steps
   testset:

@@ -106,7 +106,7 @@ static PetscErrorCode Create(Run *run, const char type[], const char at[], const
     }
     PetscCall(MuonLayerGetLMO(run->layer[l], &lmo));
     PetscCall(MuonLMOSetType(lmo, MUONLMOFROBENIUS));
-    if (Shapes[l].adamw) PetscCall(MuonLayerSetRule(run->layer[l], MUONLAYERADAMW));
+    if (Shapes[l].adamw) PetscCall(MuonLayerSetType(run->layer[l], MUONLAYERADAMW));
   }
   PetscCall(MuonSetParameter(run->muon, "muon_momentum_at", at));
   PetscCall(MuonSetParameter(run->muon, "muon_state_precision", precision));

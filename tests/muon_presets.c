@@ -105,19 +105,19 @@ static PetscErrorCode Check(Muon muon, const Source *source, PetscInt n, const P
   for (PetscInt i = 0; i < n; i++) {
     const PetscBool edge = source->edge[list[i].role];
     MuonLayer       layer;
-    MuonLayerRule   rule;
+    MuonLayerType   type;
     MuonLMO         lmo;
     MuonLMOType     norm;
     PetscBool       adamw, max;
 
     PetscCall(MuonGetLayer(muon, i, &layer));
-    PetscCall(MuonLayerGetRule(layer, &rule));
+    PetscCall(MuonLayerGetType(layer, &type));
     PetscCall(MuonLayerGetLMO(layer, &lmo));
     PetscCall(MuonLMOGetType(lmo, &norm));
-    PetscCall(PetscStrcmp(rule, MUONLAYERADAMW, &adamw));
+    PetscCall(PetscStrcmp(type, MUONLAYERADAMW, &adamw));
     PetscCall(PetscStrcmp(norm, MUONLMOMAX, &max));
     PetscCheck(adamw == (edge && source->norm == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE) && max == (edge && source->norm ? PETSC_TRUE : PETSC_FALSE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: \"%s\" is updated by %s, norm %s", source->preset,
-               list[i].name, rule, norm);
+               list[i].name, type, norm);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -153,11 +153,11 @@ int main(int argc, char **argv)
         PetscCall(MuonAddLayerArray(muon, list[i].name, &array, NULL));
       }
       PetscCall(MuonGetLayer(muon, 0, &layer));
-      if (when > 0) PetscCall(MuonLayerSetRule(layer, MUONLAYERSGD)); /* which stays */
+      if (when > 0) PetscCall(MuonLayerSetType(layer, MUONLAYERSGD)); /* which stays */
       if (when > 0) PetscCall(MuonSetPreset(muon, Sources[k].preset));
       PetscCall(PetscObjectTypeCompare((PetscObject)layer, MUONLAYERSGD, &same));
       PetscCheck(same == (when > 0 ? PETSC_TRUE : PETSC_FALSE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: what the program said of a layer does not stay", Sources[k].preset);
-      PetscCall(MuonLayerSetRule(layer, MUONLAYERLMO));
+      PetscCall(MuonLayerSetType(layer, MUONLAYERLMO));
       PetscCall(Check(muon, &Sources[k], n, list));
       PetscCall(MuonDestroy(&muon));
       PetscCall(PetscFree(w));

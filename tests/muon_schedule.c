@@ -47,7 +47,7 @@ static PetscErrorCode Create(MuonType type, PetscBool function, User *user)
   user->badstep = -1;
   PetscCall(TestCreate(PETSC_COMM_WORLD, type, TEST_LAYERS, TestShapes, -1, p));
   p->noise = 2;
-  PetscCall(MuonLayerSetRule(p->layer[4], MUONLAYERADAMW));
+  PetscCall(MuonLayerSetType(p->layer[4], MUONLAYERADAMW));
   PetscCall(MuonSetAdamW(p->muon, (PetscReal)0.25, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetAdamW(p->muon, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, (PetscReal)0.375));
   PetscCall(LayerSet(p->layer[1], "momentum", (PetscReal)0.25));

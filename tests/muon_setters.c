@@ -64,14 +64,14 @@ typedef struct {
 } Illegal;
 
 #define ILLEGAL(name, call) SETTER(Illegal_##name, call)
-ILLEGAL(MatchNoRule, MuonSetRuleMatch(RunMuon(run), "a"))
-ILLEGAL(MatchNoPattern, MuonSetRuleMatch(RunMuon(run), ":sgd"))
-ILLEGAL(MatchRule, MuonSetRuleMatch(RunMuon(run), "z:sgd,y:nosuch"))
+ILLEGAL(MatchNoType, MuonSetLayerTypes(RunMuon(run), "a"))
+ILLEGAL(MatchNoPattern, MuonSetLayerTypes(RunMuon(run), ":sgd"))
+ILLEGAL(MatchType, MuonSetLayerTypes(RunMuon(run), "z:sgd,y:nosuch"))
 ILLEGAL(Preset, MuonSetPreset(RunMuon(run), "nosuch"))
 ILLEGAL(TensorKind, MuonLayerSetTensor(RunLayer(run, 2), 3, SetterDims, (MuonTensorKind)2))
 ILLEGAL(Monitor, MuonMonitorSet(RunMuon(run), NULL, NULL, NULL))
 ILLEGAL(Type, MuonSetType(RunMuon(run), "nosuch"))
-ILLEGAL(Rule, MuonLayerSetRule(RunLayer(run, 0), "nosuch"))
+ILLEGAL(LayerType, MuonLayerSetType(RunLayer(run, 0), "nosuch"))
 ILLEGAL(Blocks, MuonLayerSetBlocks(RunLayer(run, 0), 4, NULL, 1, NULL))
 ILLEGAL(LMOType, MuonLMOSetType(RunLMO(run, 0), "nosuch"))
 ILLEGAL(PolarType, MuonPolarSetType(RunPolar(run), "nosuch"))
@@ -85,14 +85,14 @@ ILLEGAL(ExchangeType, MuonExchangeSetType(RunExchange(run), "nosuch"))
     #name, options, Set_Illegal_##name \
   }
 static const Illegal Illegals[] = {
-  REFUSED(DENSE, MatchNoRule),
+  REFUSED(DENSE, MatchNoType),
   REFUSED(DENSE, MatchNoPattern),
-  REFUSED(DENSE, MatchRule),
+  REFUSED(DENSE, MatchType),
   REFUSED(DENSE, Preset),
   REFUSED(DENSE, TensorKind),
   REFUSED(DENSE, Monitor),
   REFUSED(DENSE, Type),
-  REFUSED(DENSE, Rule),
+  REFUSED(DENSE, LayerType),
   REFUSED(DENSE, Blocks),
   REFUSED(DENSE, LMOType),
   REFUSED(DENSE, PolarType),
@@ -256,8 +256,8 @@ static PetscErrorCode CheckText(PetscObject object, const char key[], const char
 /* What a layer or a shard's compressor was not given is that of the optimizer, whenever this changes */
 static PetscErrorCode CheckInherits(void)
 {
-  const char     options[] = EF21 "-ef21_compressor topk -ef21_compressor_rules all -muon_layer_g_ef21_compressor_values bf16 "
-                                  "-muon_layer_e_rule adamw";
+  const char     options[] = EF21 "-ef21_compressor topk -ef21_compressor_layers all -muon_layer_g_ef21_compressor_values bf16 "
+                                  "-muon_layer_e_type adamw";
   const Setter   base      = {"inherits", options, NULL, WITHOUT_EFFECT, 0, NULL, NULL};
   const char     name[]    = "age";
   Run            run;

@@ -201,7 +201,7 @@ static PetscErrorCode CheckOwnChoices(MPI_Comm inside, PetscInt first, PetscInt 
 
   PetscFunctionBegin;
   PetscCall(RunCreate(PETSC_COMM_WORLD, inside, "b_", first, rows, 0, &run));
-  PetscCall(MuonLayerSetRule(run.layer, MUONLAYERADAMW));
+  PetscCall(MuonLayerSetType(run.layer, MUONLAYERADAMW));
   PetscCall(TestSetOfMuonType(run.muon, MUONEF21, "ef21_downlink", "step"));
   PetscCall(MuonParametersAssign((PetscObject)run.layer, "ef21_downlink", (double)MUON_DOWNLINK_WEIGHTS));
   PetscCall(MuonParametersAssign((PetscObject)run.layer, "assembly", (double)MUON_ASSEMBLY_ALLGATHER));

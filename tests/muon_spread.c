@@ -107,7 +107,7 @@ int main(int argc, char **argv)
   MPI_Comm      comm;
   Muon          muon;
   Run           run;
-  MuonLayerRule rule;
+  MuonLayerType type;
   PetscBool     lmo, exact = PETSC_FALSE;
 
   PetscFunctionBeginUser;
@@ -134,8 +134,8 @@ int main(int argc, char **argv)
     if (exact) PetscCall(CheckUpdates(muon, &run, before));
     for (PetscInt l = 0; l < 2; l++) PetscCall(MatDestroy(&before[l]));
   }
-  PetscCall(MuonLayerGetRule(run.layer[0], &rule));
-  PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &lmo)); /* others have no momentum of workers */
+  PetscCall(MuonLayerGetType(run.layer[0], &type));
+  PetscCall(PetscStrcmp(type, MUONLAYERLMO, &lmo)); /* others have no momentum of workers */
   if (lmo) PetscCall(CheckState(muon, run.layer[0], run.W[0]));
   PetscCall(MuonViewFromOptions(muon, NULL, "-muon_view"));
   PetscCall(MuonDestroy(&muon));
@@ -149,7 +149,7 @@ int main(int argc, char **argv)
   testset:
     nsize: 4
     test:
-      args: -exact -muon_learning_rate 0.25 -muon_adamw_learning_rate 0.25 -muon_type ef21 -ef21_compressor topk -lmo_polar_type svd -muon_layer_spread_rule {{lmo adamw sgd}} -muon_layer_whole_rule {{lmo adamw}}
+      args: -exact -muon_learning_rate 0.25 -muon_adamw_learning_rate 0.25 -muon_type ef21 -ef21_compressor topk -lmo_polar_type svd -muon_layer_spread_type {{lmo adamw sgd}} -muon_layer_whole_type {{lmo adamw}}
 
     # Factors of rows that each rank compresses by itself
     test:

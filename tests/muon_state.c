@@ -51,7 +51,7 @@ static PetscErrorCode CheckAggregateError(const Way *way)
   PetscCheck(error >= 0 && error <= 4 * 16 * 8 * (2 * p.size + 2) * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: an aggregate error of %g", way->name, (double)error);
   /* Estimates go whole, then the norm; messages of Top-K without codes are as long in each step */
   for (PetscInt l = 0; l < NLAYERS; l++) {
-    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
+    if (strcmp(Shapes[l].type, MUONLAYERFROZEN) == 0) continue;
     PetscCall(MuonGetLayerState(p.muon, p.layer[l], "estimate", NULL, &kept));
     if (kept) bytes += (PetscLogDouble)(sizeof(PetscScalar) * (size_t)(Shapes[l].m * Shapes[l].n));
   }

@@ -320,7 +320,7 @@ int main(int argc, char **argv)
     # PETSc keeps what it had allocated where an error was raised
     args: -muon_momentum 0.5 -lmo_polar_type newtonschulz -malloc_dump 0
     table: suffix | args
-      tables  | -type {{dense ef21 ef14 sign}} -muon_layer_g_rule adamw -muon_layer_e_rule sgd
+      tables  | -type {{dense ef21 ef14 sign}} -muon_layer_g_type adamw -muon_layer_e_type sgd
       local   | -type local -local_steps 2 -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk
       by_hand | -by_hand -type {{dense local}} -muon_momentum_at server
 

@@ -190,7 +190,7 @@ static PetscErrorCode Scaled(Muon muon, PetscReal *loss, void *ctx)
   for (PetscInt l = 0; l < NLAYERS; l++) {
     PetscScalar *g;
 
-    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
+    if (strcmp(Shapes[l].type, MUONLAYERFROZEN) == 0) continue;
     PetscCall(ProblemGetArray(p, l, PETSC_TRUE, &g));
     for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) g[e] *= GradientScale;
   }
@@ -222,7 +222,7 @@ static PetscErrorCode CheckFixedSize(void)
     PetscCall(ProblemDestroy(&p));
   }
   for (PetscInt l = 0; l < NLAYERS; l++) {
-    if (strcmp(Shapes[l].rule, MUONLAYERLMO) != 0) continue;
+    if (strcmp(Shapes[l].type, MUONLAYERLMO) != 0) continue;
     PetscCheck(moved[0][l] > 0 && PetscAbsReal(moved[1][l] - moved[0][l]) <= moved[0][l] / 64, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s moves by %g, and by %g where its gradient is 1024 times smaller", Shapes[l].name, (double)moved[0][l],
                (double)moved[1][l]);
   }

@@ -85,7 +85,7 @@ int main(int argc, char **argv)
   PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
   PetscCall(MuonAddLayer(muon, "matrix", W, &world.layer[0]));
   PetscCall(MuonAddVecLayer(muon, "vector", w, &world.layer[1]));
-  PetscCall(MuonLayerSetRule(world.layer[1], MUONLAYERADAMW));
+  PetscCall(MuonLayerSetType(world.layer[1], MUONLAYERADAMW));
   if (own) {
     Mat G;
     Vec g;

@@ -52,7 +52,7 @@ typedef enum {
 } ProblemKind;
 
 typedef struct {
-  const char *name, *norm, *polar, *rule;
+  const char *name, *norm, *polar, *type;
   PetscInt    m, n, gap; /* gap: room behind each column of the matrix, or line of the array */
   ProblemKind kind;
 } ProblemShape;
@@ -60,7 +60,7 @@ typedef struct {
 /*
    Square, tall, wide, one row, a column that is a vector, one matrix that is moved entry by entry; a second one of
    the same shape; what moves smoothly with its gradient; polar factors by an iteration; norms of singular values, blocks
-   that straddle ranks, one entry, fewer rows than ranks, other rules, other precisions and orders; more entries than
+   that straddle ranks, one entry, fewer rows than ranks, other types, other precisions and orders; more entries than
    a block of a device's sums has; 8 x 40 or its transpose, three times, with 36 in place of 40
 */
 static const ProblemShape ProblemShapes[] = {
@@ -632,7 +632,7 @@ static inline PetscErrorCode ProblemAddSlices(Problem *p, MPI_Comm comm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Norms and rules; options go before the table */
+/* Norms and types; options go before the table */
 static inline PetscErrorCode ProblemSetNorm(const Problem *p, const ProblemShape *s, MuonLayer layer)
 {
   PetscBool norm, polar;
@@ -648,7 +648,7 @@ static inline PetscErrorCode ProblemSetNorm(const Problem *p, const ProblemShape
     PetscCall(MuonLMOGetPolar(lmo, &factor));
     PetscCall(MuonPolarSetType(factor, s->polar));
   }
-  if (strcmp(s->rule, MUONLAYERLMO) != 0) PetscCall(MuonLayerSetRule(layer, s->rule));
+  if (strcmp(s->type, MUONLAYERLMO) != 0) PetscCall(MuonLayerSetType(layer, s->type));
   if (p->whole) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -144,7 +144,7 @@ refused(ValueError, ['layer "a"', "cuda:1", "expected memory of the host", "with
 if backend == "torch":
   refused(ValueError, ['layer "a"', "no memory by DLPack", "meta"], muon.add_layer, "a", torch.ones(2, 2, device="meta", requires_grad=True))
   refused(ValueError, ['layer "a"', "no memory by DLPack", "uninitialized"], muon.add_layer, "a", torch.nn.UninitializedParameter())
-  refused(ValueError, ['layer "a"', ".resolve_neg()"], muon.add_layer, "a", torch.ones(2, 2)._neg_view(), rule="frozen")
+  refused(ValueError, ['layer "a"', ".resolve_neg()"], muon.add_layer, "a", torch.ones(2, 2)._neg_view(), type="frozen")
 refused(TypeError, ['layer "a"', "list", "expected a tensor or an array"], muon.add_layer, "a", [1.0, 2.0])
 refused(ValueError, ['layer "a"', "strides (12, 2)", "side by side"], muon.add_layer, "a", make(np.ones((4, 6))[::2, ::2]))
 refused(ValueError, ['layer "a"', "strides (0, 1)", "side by side"], muon.add_layer, "a", Stand(np.lib.stride_tricks.as_strided(np.ones(3), (2, 3), (0, 8))))
@@ -153,7 +153,7 @@ readonly = np.ones((2, 2))
 readonly.flags.writeable = False
 refused(ValueError, ['layer "a"', "read-only"], muon.add_layer, "a", readonly)
 refused(petscmuon.Error, ["a-b"], muon.add_layer, "a-b", make(np.ones((2, 2))))
-refused(petscmuon.Error, ["no_such_rule"], petscmuon.Muon(comm).add_layer, "a", make(np.ones((2, 2))), rule="no_such_rule")
+refused(petscmuon.Error, ["no_such_type"], petscmuon.Muon(comm).add_layer, "a", make(np.ones((2, 2))), type="no_such_type")
 
 # A layer, and its name again
 w = np.arange(12.0).reshape(3, 4)

@@ -18,8 +18,8 @@ import reference  # noqa: E402
 
 FROZEN = ROOT + "/tests/checkpoints/optimizer1/step-000000000003-000001"  # files that never change
 OPTIONS = "-nanogpt_width 24 -nanogpt_heads 2 -nanogpt_sequence 16 -nanogpt_batch 8 -nanogpt_sample 0 -nanogpt_runs dense -nanogpt_steps 20 -nanogpt_interval 10 -muon_schedule_warmup 5 -nanogpt_validation_end 7 -muon_monitor_csv losses.csv"
-ADAMW = "-muon_layer_rule adamw -muon_adamw_learning_rate 8e-3 -muon_adamw_beta1 .7 -muon_adamw_weight_decay .1 "
-MUON = "-muon_preset torch -muon_shape_factor kj -muon_learning_rate 4e-4 -muon_weight_decay 5 -muon_momentum .8 -muon_layer_embed_rule adamw -muon_adamw_learning_rate .02 -muon_adamw_beta1 .8 "
+ADAMW = "-muon_layer_type adamw -muon_adamw_learning_rate 8e-3 -muon_adamw_beta1 .7 -muon_adamw_weight_decay .1 "
+MUON = "-muon_preset torch -muon_shape_factor kj -muon_learning_rate 4e-4 -muon_weight_decay 5 -muon_momentum .8 -muon_layer_embed_type adamw -muon_adamw_learning_rate .02 -muon_adamw_beta1 .8 "
 PARTS = "-nanogpt_split folders -nanogpt_data %s/LICENSE,%s/rank-000000 -nanogpt_validation_data %s/manifest " % (ROOT, FROZEN, FROZEN)
 CASES = (ADAMW + "-nanogpt_start small -nanogpt_seed 3 -nanogpt_data %s/LICENSE -nanogpt_validation_data %s/manifest" % (ROOT, FROZEN), ADAMW + PARTS, MUON + "-nanogpt_start gpt2 " + PARTS)
 
@@ -39,7 +39,7 @@ for case in CASES:
   theirs = losses(said.getvalue())
   if len(ours) != 21 or len(theirs) != 21 or not max(abs(a - b) for a, b in zip(ours, theirs)) < 1e-4:
     sys.exit("%s\n%s\n%s" % (case, ours, theirs))
-for bad, word in (("-muon_nesterov ema", "-muon_nesterov ema is not known here"), ("-nanogpt_runs ef21 -muon_layer_rule adamw", "and -nanogpt_runs dense")):
+for bad, word in (("-muon_nesterov ema", "-muon_nesterov ema is not known here"), ("-nanogpt_runs ef21 -muon_layer_type adamw", "and -nanogpt_runs dense")):
   try:
     reference.main(bad.split())
     sys.exit(bad + " is no error")

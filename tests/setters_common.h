@@ -8,7 +8,7 @@
 #include "layer_parameter.h"
 #include "parameter_common.h"
 
-/* A matrix, a vector, a matrix of another rule or norm where options say so */
+/* A matrix, a vector, a matrix of another type or norm where options say so */
 #define SETTERS_LAYERS 3
 static const TestShape SetterShapes[SETTERS_LAYERS] = {{"a", MUONLMOSPECTRAL, 18, 3, 0, PETSC_FALSE}, {"g", MUONLMOFROBENIUS, 7, 1, 0, PETSC_TRUE}, {"e", MUONLMOMAX, 4, 8, 1, PETSC_FALSE}};
 
@@ -184,7 +184,7 @@ SETTER(Warmup, MuonSetSchedule(RunMuon(run), MUON_SCHEDULE_CURRENT, 16, PETSC_CU
 SETTER(Minimum, MuonSetSchedule(RunMuon(run), MUON_SCHEDULE_CURRENT, PETSC_CURRENT, PETSC_CURRENT, (PetscReal)0.5))
 SETTER(DecayStyle, MuonSetWeightDecay(RunMuon(run), PETSC_CURRENT, MUON_WEIGHT_DECAY_COUPLED))
 SETTER(Cautious, MuonSetWeightDecay(RunMuon(run), PETSC_CURRENT, MUON_WEIGHT_DECAY_CAUTIOUS))
-SETTER(Match, MuonSetRuleMatch(RunMuon(run), "a:sgd"))
+SETTER(Match, MuonSetLayerTypes(RunMuon(run), "a:sgd"))
 SETTER(AdamWRate, MuonSetAdamW(RunMuon(run), (PetscReal)0.25, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT))
 SETTER(AdamWDecay, MuonSetAdamW(RunMuon(run), PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, (PetscReal)0.5))
 SETTER(AllBetas, MuonSetAdamW(RunMuon(run), PETSC_CURRENT, (PetscReal)0.5, (PetscReal)0.75, PETSC_CURRENT, PETSC_CURRENT))
@@ -215,8 +215,8 @@ SETTER(SignUpdate, TestSetOfMuonType(RunMuon(run), MUONSIGN, "sign_update", "fro
 SETTER(SignTie, TestSetOfMuonType(RunMuon(run), MUONSIGN, "sign_tie", "minus"))
 SETTER(SignMeasure, TestSetOfMuonType(RunMuon(run), MUONSIGN, "sign_measure", "true"))
 /* Layers */
-SETTER(Rule, MuonLayerSetRule(RunLayer(run, 0), MUONLAYERFROZEN))
-SETTER(RuleOfFrozen, MuonLayerSetRule(RunLayer(run, 0), MUONLAYERLMO))
+SETTER(LayerType, MuonLayerSetType(RunLayer(run, 0), MUONLAYERFROZEN))
+SETTER(TypeOfFrozen, MuonLayerSetType(RunLayer(run, 0), MUONLAYERLMO))
 SETTER(Scale, MuonLayerSetScale(RunLayer(run, 1), (PetscReal)2.5))
 SETTER(LayerFactor, LayerSetText(RunLayer(run, 0), "shape_factor", MuonShapeFactors[MUON_SHAPE_FACTOR_MOONLIGHT]))
 SETTER(LayerMomentum, LayerSet(RunLayer(run, 0), "momentum", (PetscReal)0.5))
@@ -310,20 +310,20 @@ static const Setter Setters[] = {
   {"MuonSetMomentumWarmup from 0", DENSE "-muon_momentum 0", Set_ByKey, IS_REFUSED, 0, "muon_momentum_warmup", "16"},
   {"MuonSetMomentumWarmupStart", UP "topk -muon_momentum_warmup 16", Set_ByKey, TAKES_EFFECT, 0, "muon_momentum_warmup_start", "0.25"},
   {"MuonSetWeightDecayStyle", DENSE "-muon_weight_decay 0.5 -muon_momentum 0", Set_DecayStyle, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetWeightDecayStyle, cautious", DENSE "-muon_weight_decay 0.5 -muon_layer_e_rule adamw", Set_Cautious, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetClip", DENSE "-muon_layer_e_rule sgd -muon_clip 0.5", Set_ByKey, TAKES_EFFECT, 0, "muon_clip", "0.0625"},
-  {"MuonSetClip, worker", UP "topk -muon_layer_e_rule sgd -muon_clip 0.5", Set_ByKey, TAKES_EFFECT, 0, "muon_clip", "0.0625"},
-  {"MuonSetClip from 0", DENSE "-muon_layer_e_rule sgd", Set_ByKey, IS_REFUSED, 0, "muon_clip", "0.0625"},
-  {"MuonSetClip to 0", DENSE "-muon_layer_e_rule sgd -muon_clip 0.5", Set_ByKey, IS_REFUSED, 0, "muon_clip", "0"},
-  {"MuonSetClipLayers", DENSE "-muon_layer_e_rule sgd -muon_clip 0.5", Set_ByKey, TAKES_EFFECT, 0, "muon_clip_layers", "all"},
-  {"MuonSetRuleMatch", DENSE, Set_Match, IS_REFUSED, 0, NULL, NULL},
-  {"MuonSetAdamWLearningRate", DENSE "-muon_layer_e_rule adamw", Set_AdamWRate, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetAdamWWeightDecay", DENSE "-muon_layer_e_rule nadamw", Set_AdamWDecay, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetAdamWBetas", DENSE "-muon_layer_e_rule adamw", Set_AllBetas, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetAdamWEpsilon", DENSE "-muon_layer_e_rule nadamw", Set_AllEpsilon, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetSGDLearningRate", DENSE "-muon_layer_e_rule sgd", Set_ByKey, TAKES_EFFECT, 0, "muon_sgd_learning_rate", "0.25"},
-  {"MuonSetSGDWeightDecay", DENSE "-muon_layer_e_rule sgd", Set_ByKey, TAKES_EFFECT, 0, "muon_sgd_weight_decay", "0.5"},
-  {"MuonSetMeasureUpdateRMS", DENSE "-muon_layer_e_rule adamw", Set_ByKey, WITHOUT_EFFECT, 0, "muon_measure_update_rms", "true"},
+  {"MuonSetWeightDecayStyle, cautious", DENSE "-muon_weight_decay 0.5 -muon_layer_e_type adamw", Set_Cautious, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetClip", DENSE "-muon_layer_e_type sgd -muon_clip 0.5", Set_ByKey, TAKES_EFFECT, 0, "muon_clip", "0.0625"},
+  {"MuonSetClip, worker", UP "topk -muon_layer_e_type sgd -muon_clip 0.5", Set_ByKey, TAKES_EFFECT, 0, "muon_clip", "0.0625"},
+  {"MuonSetClip from 0", DENSE "-muon_layer_e_type sgd", Set_ByKey, IS_REFUSED, 0, "muon_clip", "0.0625"},
+  {"MuonSetClip to 0", DENSE "-muon_layer_e_type sgd -muon_clip 0.5", Set_ByKey, IS_REFUSED, 0, "muon_clip", "0"},
+  {"MuonSetClipLayers", DENSE "-muon_layer_e_type sgd -muon_clip 0.5", Set_ByKey, TAKES_EFFECT, 0, "muon_clip_layers", "all"},
+  {"MuonSetLayerTypes", DENSE, Set_Match, IS_REFUSED, 0, NULL, NULL},
+  {"MuonSetAdamWLearningRate", DENSE "-muon_layer_e_type adamw", Set_AdamWRate, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetAdamWWeightDecay", DENSE "-muon_layer_e_type nadamw", Set_AdamWDecay, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetAdamWBetas", DENSE "-muon_layer_e_type adamw", Set_AllBetas, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetAdamWEpsilon", DENSE "-muon_layer_e_type nadamw", Set_AllEpsilon, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetSGDLearningRate", DENSE "-muon_layer_e_type sgd", Set_ByKey, TAKES_EFFECT, 0, "muon_sgd_learning_rate", "0.25"},
+  {"MuonSetSGDWeightDecay", DENSE "-muon_layer_e_type sgd", Set_ByKey, TAKES_EFFECT, 0, "muon_sgd_weight_decay", "0.5"},
+  {"MuonSetMeasureUpdateRMS", DENSE "-muon_layer_e_type adamw", Set_ByKey, WITHOUT_EFFECT, 0, "muon_measure_update_rms", "true"},
   {"MuonSetCheckWeights", UP "topk", Set_ByKey, WITHOUT_EFFECT, 0, "muon_check_weights", "false"},
   {"MuonSetScheduleFunction", UP "topk", Set_Function, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonSetPreset", DENSE, Set_Preset, IS_REFUSED, 0, NULL, NULL},
@@ -368,8 +368,8 @@ static const Setter Setters[] = {
   {"sign_update", SIGN, Set_SignUpdate, IS_REFUSED, LOGICAL, NULL, NULL},
   {"sign_tie", SIGN, Set_SignTie, IS_REFUSED, LOGICAL, NULL, NULL},
   {"sign_measure", SIGN, Set_SignMeasure, TAKES_EFFECT, LOGICAL, NULL, NULL},
-  {"MuonLayerSetRule", DENSE, Set_Rule, IS_REFUSED, 0, NULL, NULL},
-  {"MuonLayerSetRule, frozen before", DENSE "-muon_layer_a_rule frozen", Set_RuleOfFrozen, IS_REFUSED, 0, NULL, NULL},
+  {"MuonLayerSetType", DENSE, Set_LayerType, IS_REFUSED, 0, NULL, NULL},
+  {"MuonLayerSetType, frozen before", DENSE "-muon_layer_a_type frozen", Set_TypeOfFrozen, IS_REFUSED, 0, NULL, NULL},
   {"MuonLayerSetScale", DENSE, Set_Scale, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonLayerSetShapeFactor", DENSE, Set_LayerFactor, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonLayerSetMomentum", DENSE, Set_LayerMomentum, TAKES_EFFECT, 0, NULL, NULL},
@@ -378,8 +378,8 @@ static const Setter Setters[] = {
   {"MuonLayerSetMomentum from 0, dense", DENSE "-muon_layer_a_momentum 0", Set_LayerMomentum, IS_REFUSED, 0, NULL, NULL},
   {"MuonLayerSetWeightDecay", DENSE, Set_LayerDecay, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonLayerSetBlocks", DENSE, Set_Blocks, IS_REFUSED, 0, NULL, NULL},
-  {"MuonLayerAdamWSetBetas", DENSE "-muon_layer_e_rule adamw", Set_Betas, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonLayerAdamWSetEpsilon", DENSE "-muon_layer_e_rule nadamw", Set_Epsilon, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonLayerAdamWSetBetas", DENSE "-muon_layer_e_type adamw", Set_Betas, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonLayerAdamWSetEpsilon", DENSE "-muon_layer_e_type nadamw", Set_Epsilon, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonLMOSetType", DENSE, Set_LMOType, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonLMOSetOptionsPrefix", DENSE, Set_LMOPrefix, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
   {"MuonLMOMixedSetExponents", DENSE "-muon_layer_a_lmo_type mixed", Set_Mixed, TAKES_EFFECT, 0, NULL, NULL},

@@ -37,7 +37,7 @@ static PetscErrorCode Create(const Kind *kind, MuonSignTie tie, MuonSignUpdate u
     PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
     PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
   }
-  if (averaged == PETSC_FALSE) PetscCall(MuonLayerSetRule(p->layer[GAIN], MUONLAYERFROZEN));
+  if (averaged == PETSC_FALSE) PetscCall(MuonLayerSetType(p->layer[GAIN], MUONLAYERFROZEN));
   PetscCall(TestSetOfMuonType(p->muon, MUONSIGN, "sign_direction", "momentum"));
   PetscCall(TestSetOfMuonType(p->muon, MUONSIGN, "sign_tie", MuonSignTies[tie]));
   PetscCall(TestSetOfMuonType(p->muon, MUONSIGN, "sign_update", MuonSignUpdates[update]));

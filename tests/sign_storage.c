@@ -6,7 +6,7 @@ static char help[] = "What workers that are several ranks send of their votes: w
 #include "mpicount.h"
 
 typedef struct {
-  const char *name, *rule;
+  const char *name, *type;
   PetscInt    m, n, nblocks, block[3];
 } Shape;
 
@@ -51,11 +51,11 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
     PetscScalar  *g;
     PetscInt      first, end, lda;
     PetscBool     frozen;
-    MuonLayerRule rule;
+    MuonLayerType type;
     Mat           G;
 
-    PetscCall(MuonLayerGetRule(run->layer[l], &rule));
-    PetscCall(PetscStrcmp(rule, MUONLAYERFROZEN, &frozen));
+    PetscCall(MuonLayerGetType(run->layer[l], &type));
+    PetscCall(PetscStrcmp(type, MUONLAYERFROZEN, &frozen));
     if (frozen) continue;
     PetscCall(MuonLayerGetGradient(run->layer[l], &G));
     PetscCall(MatGetOwnershipRange(G, &first, &end));
@@ -102,7 +102,7 @@ static PetscErrorCode RunCreate(MPI_Comm inside, PetscMPIInt worker, const Choic
     }
     PetscCall(MatDenseRestoreArray(run->W[l], &w));
     PetscCall(MuonAddLayer(run->muon, Shapes[l].name, run->W[l], &run->layer[l]));
-    PetscCall(MuonLayerSetRule(run->layer[l], choices->votes && l == BIAS ? MUONLAYERFROZEN : Shapes[l].rule));
+    PetscCall(MuonLayerSetType(run->layer[l], choices->votes && l == BIAS ? MUONLAYERFROZEN : Shapes[l].type));
     PetscCall(MuonLayerGetLMO(run->layer[l], &lmo));
     PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
     PetscCall(MuonLMOGetPolar(lmo, &polar));

@@ -51,11 +51,11 @@ int main(int argc, char **argv)
     test:
       suffix: dense_decay
       nsize: 2
-      args: -muon_nesterov ema -muon_weight_decay 0.7 -muon_weight_decay_style {{coupled cautious}} -muon_rule_match "gain:adamw,emb*:nadamw,row:sgd" -muon_sgd_weight_decay 0.2 -muon_momentum_at server
+      args: -muon_nesterov ema -muon_weight_decay 0.7 -muon_weight_decay_style {{coupled cautious}} -muon_layer_types "gain:adamw,emb*:nadamw,row:sgd" -muon_sgd_weight_decay 0.2 -muon_momentum_at server
     test:
       suffix: dense_decay_worker
       nsize: 3
-      args: -muon_momentum_at worker -muon_weight_decay 0.7 -muon_weight_decay_style {{coupled cautious}} -muon_state_precision native -muon_layer_gain_rule sgd
+      args: -muon_momentum_at worker -muon_weight_decay 0.7 -muon_weight_decay_style {{coupled cautious}} -muon_state_precision native -muon_layer_gain_type sgd
     test:
       suffix: dense_warmup
       nsize: 2
@@ -68,27 +68,27 @@ int main(int argc, char **argv)
     test:
       suffix: dense_clip
       nsize: {{1 4}}
-      args: -muon_nesterov undamped -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_exchange_mode {{reduce gather}} -muon_rule_match "gain:adamw,embed:sgd" -muon_weight_decay 0.1 -muon_weight_decay_style coupled
+      args: -muon_nesterov undamped -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_exchange_mode {{reduce gather}} -muon_layer_types "gain:adamw,embed:sgd" -muon_weight_decay 0.1 -muon_weight_decay_style coupled
     # What goes down is rounded, at its owner too
     test:
       suffix: dense_single
       nsize: {{1 3}}
-      args: -muon_downlink_precision single -muon_exchange_type {{layerwise star}} -muon_nesterov ema -muon_layer_gain_rule adamw -muon_weight_decay 0.1
+      args: -muon_downlink_precision single -muon_exchange_type {{layerwise star}} -muon_nesterov ema -muon_layer_gain_type adamw -muon_weight_decay 0.1
       oracle: dense.py single
     table: suffix | nsize | args
-      dense_clip_replicated | 3 | -muon_clip 0.5 -muon_clip_layers all -muon_exchange_type replicated -muon_layer_gain_rule sgd
-      dense_clip_worker     | 3 | -muon_momentum_at worker -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_rule_match "gain:adamw,embed:sgd"
-    # Rates that are no multiples of each other, for rules, layers and all others
+      dense_clip_replicated | 3 | -muon_clip 0.5 -muon_clip_layers all -muon_exchange_type replicated -muon_layer_gain_type sgd
+      dense_clip_worker     | 3 | -muon_momentum_at worker -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_layer_types "gain:adamw,embed:sgd"
+    # Rates that are no multiples of each other, for types, layers and all others
     test:
       suffix: dense_rates
       nsize: 2
       args: -muon_learning_rate 0.03 -muon_adamw_learning_rate 0.004 -muon_adamw_weight_decay 0.5 -muon_sgd_learning_rate 0.2 -muon_layer_h0.up_learning_rate 0.05 -muon_schedule linear -muon_weight_decay 0.1
-      args: -muon_rule_match "gain:adamw,embed:nadamw,row:sgd" -muon_layer_embed_learning_rate 0.01 -muon_adamw_beta1 0.8 -muon_adamw_beta2 0.9 -muon_adamw_epsilon 1e-3 -muon_layer_embed_adamw_beta1 0.6
+      args: -muon_layer_types "gain:adamw,embed:nadamw,row:sgd" -muon_layer_embed_learning_rate 0.01 -muon_adamw_beta1 0.8 -muon_adamw_beta2 0.9 -muon_adamw_epsilon 1e-3 -muon_layer_embed_adamw_beta1 0.6
     test:
       suffix: dense_rules
       nsize: {{1 3}}
-      args: -muon_nesterov ema -muon_layer_h0.attn_rule frozen -muon_layer_row_rule sgd -muon_layer_row_scale 3 -muon_layer_row_weight_decay 0.3 -muon_layer_gain_rule adamw -muon_layer_gain_adamw_beta1 0.8
-      args: -muon_layer_gain_adamw_epsilon 1e-3 -muon_layer_embed_rule nadamw -muon_layer_embed_weight_decay 0.05 -muon_layer_embed_adamw_beta2 0.9 -muon_layer_embed_scale 2 -muon_layer_h0.up_momentum 0.2 -muon_layer_h0.down_momentum 0
+      args: -muon_nesterov ema -muon_layer_h0.attn_type frozen -muon_layer_row_type sgd -muon_layer_row_scale 3 -muon_layer_row_weight_decay 0.3 -muon_layer_gain_type adamw -muon_layer_gain_adamw_beta1 0.8
+      args: -muon_layer_gain_adamw_epsilon 1e-3 -muon_layer_embed_type nadamw -muon_layer_embed_weight_decay 0.05 -muon_layer_embed_adamw_beta2 0.9 -muon_layer_embed_scale 2 -muon_layer_h0.up_momentum 0.2 -muon_layer_h0.down_momentum 0
       args: -muon_schedule linear
 
   # Covariances of full rank, or a null space of one dimension: the eigenvectors are unique
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
     oracle: dense.py
     args: -muon_type dense -muon_weight_decay 0.1
     testset:
-      args: -muon_rule_match "gain:adamw,row:sgd,embed:adamw" -muon_layer_before soap
+      args: -muon_layer_types "gain:adamw,row:sgd,embed:adamw" -muon_layer_before soap
       table: suffix | nsize | args
         dense_soap        | {{1 3}} | -muon_nesterov ema -muon_layer_before_soap_interval {{1 3}} -muon_layer_before_soap_basis {{eigen qr}}
         dense_soap_blocks | 2       | -muon_momentum_at worker -muon_layer_before_beta 0.8 -muon_layer_before_soap_interval 2 -muon_layer_h0.up_blocks_rows 2,4,3
@@ -105,18 +105,18 @@ int main(int argc, char **argv)
     test:
       suffix: dense_before
       nsize: {{1 2}}
-      args: -muon_rule_match "gain:adamw" -muon_layer_before_beta 0.9 -muon_layer_h0.up_before rows -muon_layer_h0.down_before columns -muon_layer_h0.attn_before entries -muon_exchange_type {{layerwise rows}}
+      args: -muon_layer_types "gain:adamw" -muon_layer_before_beta 0.9 -muon_layer_h0.up_before rows -muon_layer_h0.down_before columns -muon_layer_h0.attn_before entries -muon_exchange_type {{layerwise rows}}
     test:
-      suffix: dense_soap_rule
+      suffix: dense_soap_type
       nsize: {{1 2}}
-      args: -muon_rule_match "gain:adamw,row:sgd,h0.*:soap" -muon_adamw_learning_rate 0.01 -muon_layer_h0.down_blocks_columns 4,5 -muon_layer_h0.up_blocks_rows 4,5
+      args: -muon_layer_types "gain:adamw,row:sgd,h0.*:soap" -muon_adamw_learning_rate 0.01 -muon_layer_h0.down_blocks_columns 4,5 -muon_layer_h0.up_blocks_rows 4,5
       args: -muon_layer_h0.up_soap_interval 3 -muon_layer_h0.attn_soap_interval 1 -muon_layer_h0.attn_soap_basis qr -muon_weight_decay_style {{decoupled cautious}}
 
   # By name. With gradients so large the tiny numbers that are added to norms are far below rounding
   testset:
     requires: numpy
     args: -muon_type dense
-    args: -lmo_polar_precision double -scale 1e9 -steps 150 -muon_rule_match "h0.*:lmo,*:adamw"
+    args: -lmo_polar_precision double -scale 1e9 -steps 150 -muon_layer_types "h0.*:lmo,*:adamw"
     table: suffix | nsize | args | oracle
       dense_preset_kj    | {{1 3}} | -muon_preset kj    | published.py kj
       dense_preset_torch | {{1 3}} | -muon_preset torch | published.py numpy
@@ -155,8 +155,8 @@ int main(int argc, char **argv)
     test:
       suffix: ef21_decay
       nsize: 2
-      args: -ef21_compressor_rules all -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.6 -muon_weight_decay 0.7 -muon_weight_decay_style {{coupled cautious}}
-      args: -muon_rule_match "gain:adamw,embed:sgd" -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_adamw_learning_rate 0.004 -muon_momentum_warmup 7
+      args: -ef21_compressor_layers all -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.6 -muon_weight_decay 0.7 -muon_weight_decay_style {{coupled cautious}}
+      args: -muon_layer_types "gain:adamw,embed:sgd" -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_adamw_learning_rate 0.004 -muon_momentum_warmup 7
     test:
       suffix: ef21_cautious_step
       nsize: {{1 3}}
@@ -198,19 +198,19 @@ int main(int argc, char **argv)
       suffix: ef21_nodes
       nsize: 4
       args: -muon_node_size 2 -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_compressor_values double -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values double
-      args: -muon_rule_match "gain:adamw" -muon_adamw_learning_rate 0.004 -muon_schedule linear
-    # Each layer its own settings and rules
+      args: -muon_layer_types "gain:adamw" -muon_adamw_learning_rate 0.004 -muon_schedule linear
+    # Each layer its own settings and types
     test:
       suffix: ef21_mixed
       nsize: {{1 2 3 4}}
-      args: -muon_schedule constant -ef21_compressor_rules all -ef21_compressor topk -ef21_compressor_ratio 0.25 -ef21_compressor_values native -ef21_server_compressor natural -muon_momentum 0.8 -muon_shape_factor scion -muon_learning_rate 0.03
+      args: -muon_schedule constant -ef21_compressor_layers all -ef21_compressor topk -ef21_compressor_ratio 0.25 -ef21_compressor_values native -ef21_server_compressor natural -muon_momentum 0.8 -muon_shape_factor scion -muon_learning_rate 0.03
       args: -muon_layer_h0.attn_momentum 0.3 -muon_layer_h0.up_scale 2.5 -muon_layer_h0.up_ef21_compressor_ratio 0.5 -muon_layer_h0.down_shape_factor none -muon_layer_h0.down_weight_decay 0.2
-      args: -muon_layer_row_rule sgd -muon_layer_row_scale 3 -muon_adamw_learning_rate 0.03 -muon_layer_gain_rule adamw -muon_layer_gain_adamw_beta1 0.8 -muon_layer_embed_rule nadamw -muon_layer_embed_weight_decay 0.05
-    # Layers that are cut into blocks: rows, columns, both, a vector, and a rule that has no norm
+      args: -muon_layer_row_type sgd -muon_layer_row_scale 3 -muon_adamw_learning_rate 0.03 -muon_layer_gain_type adamw -muon_layer_gain_adamw_beta1 0.8 -muon_layer_embed_type nadamw -muon_layer_embed_weight_decay 0.05
+    # Layers that are cut into blocks: rows, columns, both, a vector, and a type that has no norm
     test:
       suffix: ef21_blocks
       nsize: {{1 3}}
-      args: -ef21_compressor_rules all -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values native -ef21_server_compressor natural -muon_shape_factor scion -muon_weight_decay 0.05 -muon_seed 4 -muon_layer_row_rule sgd
+      args: -ef21_compressor_layers all -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values native -ef21_server_compressor natural -muon_shape_factor scion -muon_weight_decay 0.05 -muon_seed 4 -muon_layer_row_type sgd
       args: -muon_layer_h0.attn_blocks_columns 2,1,3 -muon_layer_h0.up_blocks_rows 2,4,3 -muon_layer_h0.down_blocks_rows 1,3 -muon_layer_h0.down_blocks_columns 4,5 -muon_layer_row_blocks_columns 3,4
       args: -muon_layer_gain_blocks_rows 5,6 -muon_layer_embed_blocks_rows 7,3
     # Random entries, rows and columns, by norms of one layer or of all
@@ -231,9 +231,9 @@ int main(int argc, char **argv)
     test:
       suffix: ef21_shards
       nsize: 4
-      args: -ef21_compressor_rules all -shards {{2 4}} -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values double -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values natural
+      args: -ef21_compressor_layers all -shards {{2 4}} -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values double -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values natural
       args: -muon_shape_factor scion -muon_weight_decay 0.05 -muon_seed 4 -steps 12
-      args: -muon_assembly {{allgather owner}} -muon_layer_h0.up_blocks_rows 2,4,3 -muon_layer_h0.down_blocks_rows 1,3 -muon_layer_h0.down_blocks_columns 4,5 -muon_layer_row_rule sgd -muon_layer_embed_rule adamw
+      args: -muon_assembly {{allgather owner}} -muon_layer_h0.up_blocks_rows 2,4,3 -muon_layer_h0.down_blocks_rows 1,3 -muon_layer_h0.down_blocks_columns 4,5 -muon_layer_row_type sgd -muon_layer_embed_type adamw
     test:
       suffix: ef21_shards_gradient
       nsize: 4
@@ -242,7 +242,7 @@ int main(int argc, char **argv)
     test:
       suffix: ef21_shards_clip
       nsize: 4
-      args: -shards 2 -ef21_compressor natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_server_compressor_values double -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_rule_match "gain:adamw,embed:sgd"
+      args: -shards 2 -ef21_compressor natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_server_compressor_values double -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_layer_types "gain:adamw,embed:sgd"
       args: -muon_layer_row_lmo_type frobenius -muon_exchange_type {{star replicated}} -muon_momentum 0.5
     test:
       suffix: ef21_shards_rankk
@@ -253,11 +253,11 @@ int main(int argc, char **argv)
     test:
       suffix: soap
       nsize: {{1 3}}
-      args: -muon_rule_match "gain:adamw,row:sgd,embed:adamw" -ef21_compressor natural -ef21_server_compressor topk -ef21_server_compressor_values double -muon_momentum_at {{worker server}} -muon_layer_before soap -muon_layer_before_soap_interval 2
+      args: -muon_layer_types "gain:adamw,row:sgd,embed:adamw" -ef21_compressor natural -ef21_server_compressor topk -ef21_server_compressor_values double -muon_momentum_at {{worker server}} -muon_layer_before soap -muon_layer_before_soap_interval 2
     test:
       suffix: soap_shards
       nsize: 4
-      args: -shards 2 -muon_rule_match "gain:adamw,row:sgd,embed:adamw" -ef21_compressor natural -ef21_server_compressor topk -muon_layer_before soap -muon_layer_before_soap_interval 2
+      args: -shards 2 -muon_layer_types "gain:adamw,row:sgd,embed:adamw" -ef21_compressor natural -ef21_server_compressor topk -muon_layer_before soap -muon_layer_before_soap_interval 2
     # By the sharp operator, in all norms, on ranks that have rows of them, with blocks, as messages; a layer of its own mind
     test:
       suffix: ef21_sharp
@@ -281,7 +281,7 @@ int main(int argc, char **argv)
       suffix: ef21_sgd
       nsize: 3
       args: -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values bf16 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 -muon_momentum_style sgd -muon_dampening 0.25 -muon_momentum 0.6
-      args: -muon_layer_h0.down_rule frozen -muon_learning_rate 0.05
+      args: -muon_layer_h0.down_type frozen -muon_learning_rate 0.05
     # Estimates of gradients, of which the server makes a momentum
     test:
       suffix: ef21_server
@@ -313,11 +313,11 @@ int main(int argc, char **argv)
       nsize: 2
       args: -ef14_compressor topk -ef14_compressor_ratio 0.25 -ef14_compressor_values double -ef14_server_compressor natural -ef14_compressor_min_entries 8 -muon_nesterov ema -muon_layer_h0.up_ef14_compressor_ratio 0.5 -muon_learning_rate 0.03
       args: -muon_layer_h0.attn_ef14_compressor rankk -muon_layer_h0.attn_ef14_compressor_rank 2 -muon_layer_h0.attn_ef14_compressor_values native -muon_layer_h0.attn_ef14_compressor_svd_type lapack
-      args: -muon_layer_h0.down_rule frozen -muon_layer_gain_rule adamw -muon_layer_embed_rule sgd -muon_layer_embed_ef14_compressor randk -muon_layer_embed_ef14_compressor_ratio 0.5 -muon_layer_embed_ef14_compressor_values double
+      args: -muon_layer_h0.down_type frozen -muon_layer_gain_type adamw -muon_layer_embed_type sgd -muon_layer_embed_ef14_compressor randk -muon_layer_embed_ef14_compressor_ratio 0.5 -muon_layer_embed_ef14_compressor_values double
     test:
       suffix: ef21_ef14_clip
       nsize: 3
-      args: -ef14_compressor_rules all -ef14_compressor topk -ef14_compressor_ratio 0.6 -ef14_compressor_values double -muon_clip 0.5 -muon_clip_layers all -muon_exchange_type replicated -muon_rule_match "gain:adamw,embed:sgd"
+      args: -ef14_compressor_layers all -ef14_compressor topk -ef14_compressor_ratio 0.6 -ef14_compressor_values double -muon_clip 0.5 -muon_clip_layers all -muon_exchange_type replicated -muon_layer_types "gain:adamw,embed:sgd"
     test:
       suffix: ef21_ef14_step
       nsize: 3
@@ -325,18 +325,18 @@ int main(int argc, char **argv)
     test:
       suffix: ef21_ef14_shards
       nsize: 4
-      args: -ef14_compressor_rules all -shards 2 -ef14_compressor topk -ef14_compressor_ratio 0.4 -ef14_compressor_values double -ef14_server_compressor topk -ef14_server_compressor_ratio 0.3 -ef14_server_compressor_values double
-      args: -muon_shape_factor scion -muon_seed 4 -muon_layer_h0.up_blocks_rows 2,4,3 -muon_layer_row_rule sgd -muon_layer_embed_rule adamw
+      args: -ef14_compressor_layers all -shards 2 -ef14_compressor topk -ef14_compressor_ratio 0.4 -ef14_compressor_values double -ef14_server_compressor topk -ef14_server_compressor_ratio 0.3 -ef14_server_compressor_values double
+      args: -muon_shape_factor scion -muon_seed 4 -muon_layer_h0.up_blocks_rows 2,4,3 -muon_layer_row_type sgd -muon_layer_embed_type adamw
     # A step late, beside layers that are not
     test:
       suffix: ef21_late
       nsize: {{1 2}}
-      args: -muon_type ef21 -muon_delay 1 -muon_schedule linear -muon_momentum_warmup 7 -muon_weight_decay 0.3 -muon_rule_match "gain:adamw,embed:sgd" -muon_adamw_learning_rate 0.004
+      args: -muon_type ef21 -muon_delay 1 -muon_schedule linear -muon_momentum_warmup 7 -muon_weight_decay 0.3 -muon_layer_types "gain:adamw,embed:sgd" -muon_adamw_learning_rate 0.004
     test:
       suffix: ef21_late_topk
       nsize: 3
       args: -muon_type ef21 -muon_delay 1 -ef21_init {{zero gradient}} -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_compressor_values double -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3
-      args: -ef21_server_compressor_values double -muon_schedule linear -muon_rule_match "gain:adamw" -muon_adamw_learning_rate 0.004
+      args: -ef21_server_compressor_values double -muon_schedule linear -muon_layer_types "gain:adamw" -muon_adamw_learning_rate 0.004
     test:
       suffix: ef21_late_ef14
       nsize: 3
@@ -364,7 +364,7 @@ int main(int argc, char **argv)
     test:
       suffix: local_plain
       nsize: 2
-      args: -local_control {{false true}} -local_steps 4 -outer_muon_learning_rate 1 -outer_muon_momentum 0 -muon_rule_match "gain:adamw,embed:sgd" -muon_adamw_learning_rate 0.004 -steps 22
+      args: -local_control {{false true}} -local_steps 4 -outer_muon_learning_rate 1 -outer_muon_momentum 0 -muon_layer_types "gain:adamw,embed:sgd" -muon_adamw_learning_rate 0.004 -steps 22
       args: -muon_nesterov ema -muon_weight_decay 0.7
     # EF21 of the ways both ways, error feedback that decays
     test:
@@ -381,7 +381,7 @@ int main(int argc, char **argv)
     test:
       suffix: local_stagger
       nsize: 2
-      args: -local_control {{false true}} -local_stagger -local_steps {{3 8}} -muon_rule_match "gain:adamw,row:frozen" -muon_adamw_learning_rate 0.004 -steps 21
+      args: -local_control {{false true}} -local_stagger -local_steps {{3 8}} -muon_layer_types "gain:adamw,row:frozen" -muon_adamw_learning_rate 0.004 -steps 21
     # Nodes of ranks take their inner steps together
     test:
       suffix: local_nodes
@@ -423,7 +423,7 @@ int main(int argc, char **argv)
     test:
       suffix: sign_rules
       nsize: {{1 2}}
-      args: -muon_layer_h0.attn_rule frozen -muon_layer_row_rule sgd -muon_layer_embed_rule nadamw -muon_layer_gain_rule adamw -muon_layer_h0.up_scale 3 -muon_momentum_style sgd -muon_dampening 0.3
+      args: -muon_layer_h0.attn_type frozen -muon_layer_row_type sgd -muon_layer_embed_type nadamw -muon_layer_gain_type adamw -muon_layer_h0.up_scale 3 -muon_momentum_style sgd -muon_dampening 0.3
     test:
       suffix: sign_blocks
       nsize: 3

@@ -381,7 +381,7 @@ static PetscErrorCode CheckReasons(void)
 }
 
 /*
-   Without a word the solution is one vector, and AdamW its rule; a text that is composed is as good as a key,
+   Without a word the solution is one vector, and AdamW its type; a text that is composed is as good as a key,
    and the setter goes before it
 */
 static PetscErrorCode CheckLayers(void)
@@ -394,7 +394,7 @@ static PetscErrorCode CheckLayers(void)
   PetscContainer text;
   Muon           muon;
   MuonLayer      layer;
-  MuonLayerRule  rule;
+  MuonLayerType  type;
   const char    *name;
   PetscBool      same;
 
@@ -412,15 +412,15 @@ static PetscErrorCode CheckLayers(void)
       PetscCall(PetscContainerDestroy(&text));
     }
     PetscCall(TaoMuonGetMuon(tao, &muon));
-    if (c == 1) PetscCall(MuonSetRuleMatch(muon, "x:sgd"));
+    if (c == 1) PetscCall(MuonSetLayerTypes(muon, "x:sgd"));
     PetscCall(TaoSetUp(tao));
     PetscCall(MuonGetNumLayers(muon, &n));
     PetscCall(MuonGetLayer(muon, 0, &layer));
     PetscCall(MuonLayerGetName(layer, &name));
     PetscCall(MuonLayerGetSize(layer, &m, &k));
-    PetscCall(MuonLayerGetRule(layer, &rule));
-    PetscCall(PetscStrcmp(rule, c == 0 ? MUONLAYERADAMW : (c == 1 ? MUONLAYERSGD : MUONLAYERLMO), &same));
-    PetscCheck(same && n == (c == 4 ? 3 : 1) && strcmp(name, names[c]) == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Case %d: %" PetscInt_FMT " layers, the first of which is %s with the rule %s", c, n, name, rule);
+    PetscCall(MuonLayerGetType(layer, &type));
+    PetscCall(PetscStrcmp(type, c == 0 ? MUONLAYERADAMW : (c == 1 ? MUONLAYERSGD : MUONLAYERLMO), &same));
+    PetscCheck(same && n == (c == 4 ? 3 : 1) && strcmp(name, names[c]) == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Case %d: %" PetscInt_FMT " layers, the first of which is %s with the type %s", c, n, name, type);
     PetscCheck(c != 3 || (m == 2 && k == 23), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%" PetscInt_FMT " x %" PetscInt_FMT, m, k);
     PetscCall(TaoSetVariableBounds(tao, x, x));
     PetscCall(TaoSolve(tao));

@@ -142,11 +142,11 @@ def successors():
 
 
 def groups():
-  """A rate of 0 leaves the weights of a group where they are; so does the rule frozen."""
+  """A rate of 0 leaves the weights of a group where they are; so does the type frozen."""
   net = network()
   start = [p.detach().clone() for p in net.parameters()]
   named = list(net.named_parameters())
-  optimizer = petscmuon.torch.Muon([{"params": named[:2], "lr": 0.0}, {"params": named[2:4]}, {"params": named[4:], "rule": "frozen"}], comm=comm, verbose=False)
+  optimizer = petscmuon.torch.Muon([{"params": named[:2], "lr": 0.0}, {"params": named[2:4]}, {"params": named[4:], "type": "frozen"}], comm=comm, verbose=False)
   run(net, optimizer, 2)
   assert [torch.equal(p, q) for p, q in zip(net.parameters(), start)] == [True, True, False, False, True, True]
   expect("a group later", petscmuon.Error, "add_param_group()", optimizer.add_param_group, {"params": [torch.nn.Parameter(torch.zeros(2, 2))]})
@@ -173,13 +173,13 @@ def presets():
         for name, p in model.named_parameters():
           table = id(p) in tables and (params is model or model is not odd)
           expected = "adamw" if p.dim() < 2 or table or name.split(".")[0] in edges else "lmo"
-          rule = next(layer.rule for layer in optimizer.muon.layers if layer.tensor is p)
-          assert rule == expected, "%s: %s is updated by %s, expected %s" % (preset, name, rule, expected)
+          type = next(layer.type for layer in optimizer.muon.layers if layer.tensor is p)
+          assert type == expected, "%s: %s is updated by %s, expected %s" % (preset, name, type, expected)
         optimizer.destroy()
-  # A rule of a group and -muon_rule_match go before, and AdamW has its own rate
-  groups = [{"params": [("wte.weight", gpt2["wte"].weight)], "rule": "lmo"}, {"params": [("wpe.weight", gpt2["wpe"].weight), ("lm_head.weight", gpt2["lm_head"].weight)], "lr": 0.0}]
-  optimizer = petscmuon.torch.Muon(groups, comm=comm, verbose=False, options='-muon_preset torch -muon_rule_match "lm*:sgd"')
-  assert [layer.rule for layer in optimizer.muon.layers] == ["lmo", "adamw", "sgd"]
+  # A type of a group and -muon_layer_types go before, and AdamW has its own rate
+  groups = [{"params": [("wte.weight", gpt2["wte"].weight)], "type": "lmo"}, {"params": [("wpe.weight", gpt2["wpe"].weight), ("lm_head.weight", gpt2["lm_head"].weight)], "lr": 0.0}]
+  optimizer = petscmuon.torch.Muon(groups, comm=comm, verbose=False, options='-muon_preset torch -muon_layer_types "lm*:sgd"')
+  assert [layer.type for layer in optimizer.muon.layers] == ["lmo", "adamw", "sgd"]
   optimizer.destroy()
 
 
@@ -275,7 +275,7 @@ def numbers():
   # An argument takes the place of a preset's number; a group's own number and a layer's own option, that of all
   net = network()
   named = list(net.named_parameters())
-  optimizer = petscmuon.torch.Muon([{"params": named[:2], "lr": 0.5}, {"params": named[2:4]}, {"params": named[4:], "rule": "adamw"}], lr=0.25, comm=comm, options="-muon_preset torch -muon_layer_p2.weight_learning_rate 0.125", verbose=False)
+  optimizer = petscmuon.torch.Muon([{"params": named[:2], "lr": 0.5}, {"params": named[2:4]}, {"params": named[4:], "type": "adamw"}], lr=0.25, comm=comm, options="-muon_preset torch -muon_layer_p2.weight_learning_rate 0.125", verbose=False)
   assert [group["lr"] for group in optimizer.param_groups] == [0.5, 0.25, 0.25] and optimizer.param_groups[2]["weight_decay"] == 0.01
   run(net, optimizer, 1)
   for group in optimizer.param_groups:

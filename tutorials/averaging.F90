@@ -154,7 +154,7 @@ contains
       array%g = c_loc(p(k)%g) ! where each step finds the gradient of this rank
       call MuonAddLayerArray(opt, p(k)%name, array, layer, ierr); call check(ierr)
       ! Muon is for matrices in the middle of a network; vectors and the last layer are left to AdamW
-      if (p(k)%name /= 'W1' .and. p(k)%name /= 'W2') call MuonLayerSetRule(layer, MUONLAYERADAMW, ierr); call check(ierr)
+      if (p(k)%name /= 'W1' .and. p(k)%name /= 'W2') call MuonLayerSetType(layer, MUONLAYERADAMW, ierr); call check(ierr)
     end do
     call MuonSetType(opt, MUONEF21, ierr); call check(ierr)
     call MuonEF21GetCompressor(opt, compressor, ierr); call check(ierr)

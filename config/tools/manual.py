@@ -23,7 +23,7 @@ CLASSES = [
   ("MuonCompressor", "messages"), ("MuonExchange", "owners of layers and the ways of messages"), ("MuonAssembly", "whole matrices from distributed rows"), ("TaoMuon", "the type of TAO"), ("PetscMuon", "the library")
 ]
 # The keys by which types are chosen
-FAMILIES = {"MuonLMO": "lmo_type", "MuonPolar": "polar_type", "MuonCompressor": "compressor", "MuonExchange": "exchange_type", "MuonLayer": "rule", "Muon": "muon_type", "MuonAssembly": "assembly"}
+FAMILIES = {"MuonLMO": "lmo_type", "MuonPolar": "polar_type", "MuonCompressor": "compressor", "MuonExchange": "exchange_type", "MuonLayer": "type", "Muon": "muon_type", "MuonAssembly": "assembly"}
 MOST_LINKS = 12
 
 class Bad(Exception):

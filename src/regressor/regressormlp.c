@@ -188,7 +188,7 @@ static PetscErrorCode PetscRegressorSetUp_MLP(PetscRegressor regressor)
     array.g = (PetscScalar *)array.g + array.M * array.N;
   }
   PetscCall(PetscSNPrintf(text, sizeof(text), "b*:" MUONLAYERADAMW ",W%" PetscInt_FMT ":" MUONLAYERADAMW, mlp->nlayers));
-  PetscCall(MuonSetRuleMatch(mlp->muon, text));
+  PetscCall(MuonSetLayerTypes(mlp->muon, text));
   PetscCall(MuonSetObjectiveAndGradient(mlp->muon, MLPObjective_Private, mlp));
   PetscCall(MuonSetLearningRate(mlp->muon, (PetscReal)0.05));
   PetscCall(MuonSetAdamW(mlp->muon, (PetscReal)0.01, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
@@ -318,7 +318,7 @@ static PetscErrorCode PetscRegressorDestroy_MLP(PetscRegressor regressor)
 
   The layers of the optimizer are W1, b1, W2 and so on. All keys of `Muon` have the prefix `regressor_mlp_`, for example
   `-regressor_mlp_muon_type ef21`. By default it takes 500 steps with rates of 0.05, and 0.01 for AdamW, which decrease to 0. Muon updates
-  all matrices except the last, AdamW the rest; `-regressor_mlp_muon_rule_match` sets others.
+  all matrices except the last, AdamW the rest; `-regressor_mlp_muon_layer_types` sets others.
 
   Each step uses all rows. Each rank computes the gradient of its own rows, weighted by their number. With a compressor
   the optimizer sends messages instead of gradients. Features and target are standardized over all rows, so that the

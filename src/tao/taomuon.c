@@ -88,14 +88,14 @@ static PetscErrorCode TaoSetUp_Muon(Tao tao)
     const char *const name = "x";
     const PetscInt    one  = 1;
     MuonLayer         layer;
-    MuonLayerRule     rule;
+    MuonLayerType     type;
 
     PetscCall(VecGetSize(tao->solution, &n));
-    if (tm->muon->rule_match == NULL) PetscCall(MuonSetRuleMatch(tm->muon, "x:" MUONLAYERADAMW));
+    if (tm->muon->layer_types == NULL) PetscCall(MuonSetLayerTypes(tm->muon, "x:" MUONLAYERADAMW));
     PetscCall(MuonAddVecLayers(tm->muon, tao->solution, tao->gradient, 1, &name, &n, &one, NULL));
     PetscCall(MuonGetLayer(tm->muon, 0, &layer));
-    PetscCall(MuonLayerGetRule(layer, &rule));
-    PetscCall(MuonNotice(PetscObjectComm((PetscObject)tao), "PetscMuon: -%stao_muon_layers is not set: the solution is one vector, layer \"x\", updated by the rule %s\n", MuonPrefix(tm->muon), rule));
+    PetscCall(MuonLayerGetType(layer, &type));
+    PetscCall(MuonNotice(PetscObjectComm((PetscObject)tao), "PetscMuon: -%stao_muon_layers is not set: the solution is one vector, layer \"x\", updated by the type %s\n", MuonPrefix(tm->muon), type));
   }
   PetscCall(PetscObjectReference((PetscObject)tao->solution));
   tm->x = tao->solution;

@@ -10,7 +10,7 @@ enum {
 };
 /* Tall, wide, in the precision and the order of other programs, a vector, one that is not the LMO's */
 static const struct {
-  const char *name, *rule;
+  const char *name, *type;
   PetscInt    m, n;
   PetscBool   single, rowmajor;
 } Shapes[LAYERS] = {{"up", MUONLAYERLMO, 9, 4, PETSC_FALSE, PETSC_FALSE},
@@ -26,7 +26,7 @@ static const char *const Types[] = {
   "-muon_type dense -muon_momentum_at worker -muon_clip 2 -muon_weight_decay 0.1 -muon_weight_decay_style coupled -muon_state_precision single",
   "-muon_type dense -muon_exchange_mode allreduce",
   TOPK "-ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 -ef21_compressor_values natural -ef21_aggregate_error_interval 3",
-  TOPK "-ef21_init gradient -ef21_compressor_rules all -muon_check_weights false",
+  TOPK "-ef21_init gradient -ef21_compressor_layers all -muon_check_weights false",
   TOPK "-muon_momentum_at server -ef21_server_compressor natural",
   "-muon_type ef21 -ef21_compressor qsgd -ef21_compressor_bits 4 -ef21_server_compressor qsgd",
   "-muon_type ef21 -ef21_compressor natural -muon_momentum_warmup 5",
@@ -37,7 +37,7 @@ static const char *const Types[] = {
   "-muon_preset kj",
   "-muon_preset sparseloco -local_steps 3 -outer_ef14_compressor_ratio 0.3",
   "-muon_type local -local_steps 3 -outer_muon_momentum 0.6 -outer_muon_nesterov sgd",
-  "-muon_type local -local_steps 4 -outer_muon_type ef21 -outer_ef21_compressor topk -outer_ef21_compressor_rules all",
+  "-muon_type local -local_steps 4 -outer_muon_type ef21 -outer_ef21_compressor topk -outer_ef21_compressor_layers all",
 };
 static const char *const Delays[]    = {"", "-muon_delay 1", "-muon_delay 1 -muon_delay_correction", "-outer_muon_delay 1", "-local_stagger"};
 static const char *const Nodes[]     = {"", "-muon_node_size 2"};
@@ -131,7 +131,7 @@ static PetscErrorCode Create(Problem *p)
       }
     }
     PetscCall(MuonAddLayerArray(p->muon, Shapes[l].name, &array, &p->layer[l]));
-    PetscCall(MuonLayerSetRule(p->layer[l], Shapes[l].rule));
+    PetscCall(MuonLayerSetType(p->layer[l], Shapes[l].type));
     if (whole) PetscCall(MuonLayerSetWholeGradient(p->layer[l], PETSC_TRUE));
   }
   PetscCall(MuonSetObjectiveAndGradient(p->muon, Objective, p));

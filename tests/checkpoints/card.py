@@ -19,7 +19,7 @@ import runs as whole_runs  # noqa: E402
 KINDS = [
   (2, whole_runs.COMPRESSED),
   (3, whole_runs.COMPRESSED + ["-muon_exchange_type", "star", "-muon_state_precision", "single"]),
-  (3, ["-ef21_compressor", "powersgd", "-ef21_server_compressor", "natural", "-muon_layer_embed_rule", "adamw"]),
+  (3, ["-ef21_compressor", "powersgd", "-ef21_server_compressor", "natural", "-muon_layer_embed_type", "adamw"]),
   (4, whole_runs.COMPRESSED + ["-nanogpt_shard", "2"]),
   (2, ["-nanogpt_runs", "dense", "-muon_exchange_type", "rows"]),
   (3, ["-nanogpt_runs", "sign", "-muon_learning_rate", "2e-3"]),

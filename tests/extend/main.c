@@ -130,7 +130,7 @@ static PetscErrorCode CheckAlgorithm(void)
   for (PetscInt l = 0; l < 2; l++) {
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, ROWS, COLUMNS, NULL, &p.W[l]));
     PetscCall(MuonAddLayer(muon, l == 0 ? "a" : "b", p.W[l], &p.layer[l]));
-    PetscCall(MuonLayerSetRule(p.layer[l], MUONLAYERSGD));
+    PetscCall(MuonLayerSetType(p.layer[l], MUONLAYERSGD));
   }
   PetscCall(MuonSetObjectiveAndGradient(muon, FormLossAndGradient, &p));
   PetscCall(MuonSetLearningRate(muon, RATE));
@@ -153,7 +153,7 @@ static PetscErrorCode CheckAlgorithm(void)
 
 int main(int argc, char **argv)
 {
-  const char        *names[] = {"norm", "rule"};
+  const char        *names[] = {"norm", "own"};
   Problem            p;
   Muon               muon;
   PetscReal          before, after;
@@ -163,7 +163,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(MuonLMORegister("rowl21", MuonLMOCreate_RowL21, NULL));
   PetscCall(MuonCompressorRegister_Halve());
-  PetscCall(MuonLayerRuleRegister("signsgd", MuonLayerRuleCreate_SignSGD, NULL));
+  PetscCall(MuonLayerRegister("signsgd", MuonLayerCreate_SignSGD, NULL));
   PetscCall(CheckNorm());
   PetscCall(CheckCompressor());
   PetscCall(MuonRegister("descent", MuonCreate_Descent, NULL));
@@ -191,7 +191,7 @@ int main(int argc, char **argv)
   PetscCall(MuonSolve(muon));
   PetscCall(MuonGetLoss(muon, &after));
   PetscCheck(after < before / 10, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The loss went from %g to %g only", (double)before, (double)after);
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "norm, compressor, rule and algorithm work\n"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "norm, compressor, type and algorithm work\n"));
   PetscCall(MuonDestroy(&muon));
   for (PetscInt l = 0; l < 2; l++) PetscCall(MatDestroy(&p.W[l]));
   PetscCall(PetscFinalize());

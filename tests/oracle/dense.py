@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from ef21 import Rule, Run, compare, penalized, rate, shortened, weights
+from ef21 import Type, Run, compare, penalized, rate, shortened, weights
 
 
 def bf16(x):
@@ -19,7 +19,7 @@ def bf16(x):
 
 def muon(run, shake, rounded=lambda u: u, sent=lambda w: w):
     s, L, J = run.all, range(len(run.layers)), range(run.all.workers)
-    rules = [Rule(s, layer) for layer in run.layers]
+    types = [Type(s, layer) for layer in run.layers]
     W, M = [x.copy() for x in run.start], [0.0] * len(L)
     for k in range(s.steps):
         last = run.loss(W)
@@ -32,13 +32,13 @@ def muon(run, shake, rounded=lambda u: u, sent=lambda w: w):
         for i in L:
             layer = run.layers[i]
             u = h = penalized(s, layer, g[i], W[i])
-            if layer.rule == 'lmo':
+            if layer.type == 'lmo':
                 mu, fresh = weights(s, layer, k)
                 M[i] = shake(mu * M[i] + fresh * h)
                 u = {'none': M[i], 'ema': (1 - mu) * h + mu * M[i], 'sgd': h + mu * M[i], 'undamped': h + mu * M[i]}[s.nesterov]
                 u = rounded(u)
-            W[i] = sent(rules[i].step(W[i], u, rate(s, k), shake, h if s.at == 'server' else None))
-    out = {'loss': last, 'dual': sum(rule.dual for rule in rules)}
+            W[i] = sent(types[i].step(W[i], u, rate(s, k), shake, h if s.at == 'server' else None))
+    out = {'loss': last, 'dual': sum(type.dual for type in types)}
     for i in L:
         out[i, 'W', None] = out[i, 'X', None] = W[i]
     return out

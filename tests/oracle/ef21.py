@@ -87,7 +87,7 @@ def number(*arguments):
     return _numbers[arguments]
 
 
-# ---- Norm balls and rules
+# ---- Norm balls and types
 
 def steepest(layer, G):
     """The point D of the unit ball where <G,D> is largest."""
@@ -171,7 +171,7 @@ def momentum(s, layer, step):
 
 def shortened(s, layers, gradients):
     """Gradients, of one worker or their means, with the norm of all that are clipped at most that of -muon_clip."""
-    chosen = [i for i, layer in enumerate(layers) if layer.rule != 'frozen' and (s.clip_layers == 'all' or layer.rule != 'lmo')]
+    chosen = [i for i, layer in enumerate(layers) if layer.type != 'frozen' and (s.clip_layers == 'all' or layer.type != 'lmo')]
     norm = math.sqrt(sum(float(np.sum(gradients[i] ** 2)) for i in chosen))
     short = s.clip / norm if 0 < s.clip < norm else 1.0
     return [short * g if i in chosen else g for i, g in enumerate(gradients)]
@@ -212,7 +212,7 @@ class Basis:
         return order, old
 
 
-class Rule:
+class Type:
     """What moves the weights of a layer; the dual norm of the last step where it has one."""
 
     def __init__(self, s, layer):
@@ -263,9 +263,9 @@ class Rule:
     def step(self, X, G, factor, shake, gradient=None):
         """G is what the LMO gets, gradient that from which the server's momentum became G, if it has one."""
         layer, eta = self.layer, self.layer.lr * factor
-        if layer.rule == 'frozen':
+        if layer.type == 'frozen':
             return X
-        if layer.rule == 'lmo':
+        if layer.type == 'lmo':
             out, self.dual, self.bits = np.zeros(X.shape), 0.0, np.zeros(3)
             for b, block in enumerate(blocks(layer)):
                 U = self.before(b, G[block], (G if gradient is None else gradient)[block], shake)
@@ -279,9 +279,9 @@ class Rule:
                 D = D if layer.norm in ('max', 'l1', 'rowsum', 'colsum') else shake(D)
                 out[block] = self.decayed(X[block], eta, -eta * (c ** 2 * dual if layer.step == 'sharp' else c) * D)
             return out
-        if layer.rule == 'sgd':
+        if layer.type == 'sgd':
             return self.decayed(X, eta, -eta * G)
-        if layer.rule == 'soap':
+        if layer.type == 'soap':
             out = X.copy()
             for b, block in enumerate(blocks(layer)):
                 move = self.soap(b, G[block], shake)
@@ -291,14 +291,14 @@ class Rule:
         self.t += 1
         self.m = layer.beta1 * self.m + (1 - layer.beta1) * G
         self.v = layer.beta2 * self.v + (1 - layer.beta2) * G ** 2
-        top = layer.beta1 * self.m + (1 - layer.beta1) * G if layer.rule == 'nadamw' else self.m
+        top = layer.beta1 * self.m + (1 - layer.beta1) * G if layer.type == 'nadamw' else self.m
         top, bottom = top / (1 - layer.beta1 ** self.t), self.v / (1 - layer.beta2 ** self.t)
         return self.decayed(X, eta, -eta * shake(top / (np.sqrt(bottom) + layer.epsilon)))
 
 
 def weights(s, layer, step):
-    """Of the old momentum and of the new gradient, at a worker: rules other than lmo have their own moments."""
-    if layer.rule != 'lmo':
+    """Of the old momentum and of the new gradient, at a worker: types other than lmo have their own moments."""
+    if layer.type != 'lmo':
         return 0.0, 1.0
     mu = momentum(s, layer, step)
     return mu, 1 - (mu if s.style == 'ema' else s.dampening)
@@ -400,8 +400,8 @@ def ef21(run, shake):
     s, L, workers = run.all, range(len(run.layers)), range(run.all.workers)
     at_server = s.at == 'server'
     mean = lambda arrays: shake(sum(arrays) / s.workers)
-    active = [i for i in L if run.layers[i].rule != 'frozen']
-    rules = [Rule(s, layer) for layer in run.layers]
+    active = [i for i in L if run.layers[i].type != 'frozen']
+    types = [Type(s, layer) for layer in run.layers]
     X, W = [x.copy() for x in run.start], [x.copy() for x in run.start]
     down = np.zeros(3)
 
@@ -433,11 +433,11 @@ def ef21(run, shake):
             layer = run.layers[i]
             previous, fresh = (0.0, 1.0) if k == 0 and s.init == 'gradient' else weights(s, layer, k)
             Ms[i] = shake(previous * Ms[i] + fresh * penalized(s, layer, G[i], W[i])) if at_server else G[i]
-            X[i] = rules[i].step(X[i], Ms[i], eta, shake, penalized(s, layer, G[i], W[i]) if at_server and previous else None)
+            X[i] = types[i].step(X[i], Ms[i], eta, shake, penalized(s, layer, G[i], W[i]) if at_server and previous else None)
             W[i] = delivered(s, layer, X[i], W[i], k)
             X[i] = W[i] if layer.down == 'identity' else X[i]
             if layer.down == 'step':
-                down = down + rules[i].bits
+                down = down + types[i].bits
         if k == s.steps - 1:
             break
         g = gradients(k + 1)
@@ -452,7 +452,7 @@ def ef21(run, shake):
                     received.append(compress(s.shards, layer, 'up', M[j][i] - Gj[j][i], s.seed, k + 1, j, 0))
                     Gj[j][i] = Gj[j][i] + received[-1]
             G[i] = mean([Gj[j][i] for j in workers]) if layer.up == 'identity' else G[i] + mean(received)
-    out = {'loss': last, 'dual': sum(rule.dual for rule in rules)}
+    out = {'loss': last, 'dual': sum(type.dual for type in types)}
     if all(run.layers[i].down == 'step' for i in active) and s.exchange != 'replicated':
         out.update(zip(('paper', 'encoded', 'entropy'), down))
     for i in L:
@@ -467,7 +467,7 @@ def ef21(run, shake):
 def ef14(run, shake):
     s, L, workers = run.all, range(len(run.layers)), range(run.all.workers)
     at_server = s.at == 'server'
-    rules = [Rule(s, layer) for layer in run.layers]
+    types = [Type(s, layer) for layer in run.layers]
     X, W = [x.copy() for x in run.start], [x.copy() for x in run.start]
     M, E, Ms = [[0.0] * len(L) for j in workers], [[np.zeros(x.shape) for x in X] for j in workers], [0.0] * len(L)
     for k in range(s.steps):
@@ -479,7 +479,7 @@ def ef14(run, shake):
         for j in workers:
             for i in L:
                 layer = run.layers[i]
-                if layer.rule == 'frozen':
+                if layer.type == 'frozen':
                     continue
                 previous, fresh = (0.0, 1.0) if at_server else weights(s, layer, k)
                 M[j][i] = shake(previous * M[j][i] + fresh * (g[j][i] if at_server else penalized(s, layer, g[j][i], W[i])))
@@ -489,12 +489,12 @@ def ef14(run, shake):
                 p = M[j][i] + E[j][i]
                 sent[j][i] = compress(s.shards, layer, 'up', p, s.seed, k, j, 0)
                 E[j][i] = s.feedback * (p - sent[j][i])
-        G = [0.0 if run.layers[i].rule == 'frozen' else shake(sum(sent[j][i] for j in workers) / s.workers) for i in L]
+        G = [0.0 if run.layers[i].type == 'frozen' else shake(sum(sent[j][i] for j in workers) / s.workers) for i in L]
         if at_server:
             G = shortened(s, run.layers, G)
         for i in L:
             layer = run.layers[i]
-            if layer.rule == 'frozen':
+            if layer.type == 'frozen':
                 continue
             u = G[i]
             if at_server:
@@ -502,10 +502,10 @@ def ef14(run, shake):
                 previous, fresh = weights(s, layer, k)
                 Ms[i] = shake(previous * Ms[i] + fresh * h)
                 u = nesterov(s, h, Ms[i], previous)
-            X[i] = rules[i].step(X[i], u, rate(s, k), shake)
+            X[i] = types[i].step(X[i], u, rate(s, k), shake)
             W[i] = delivered(s, layer, X[i], W[i], k)
             X[i] = W[i] if layer.down == 'identity' else X[i]
-    out = {'loss': last, 'dual': sum(rule.dual for rule in rules)}
+    out = {'loss': last, 'dual': sum(type.dual for type in types)}
     for i in L:
         out[i, 'W', None], out[i, 'X', None] = W[i], X[i]
         for j in workers:
@@ -516,10 +516,10 @@ def ef14(run, shake):
 # ---- Rounds that end a step later
 
 def late(run, shake):
-    """Step k sends the momenta of its gradients, and ends the round that step k - 1 has sent; layers of other rules than lmo end their own."""
-    s, L, workers = run.all, [i for i in range(len(run.layers)) if run.layers[i].rule != 'frozen'], range(run.all.workers)
+    """Step k sends the momenta of its gradients, and ends the round that step k - 1 has sent; layers of other types than lmo end their own."""
+    s, L, workers = run.all, [i for i in range(len(run.layers)) if run.layers[i].type != 'frozen'], range(run.all.workers)
     at_server, ef21 = s.at == 'server', s.type == 'ef21'
-    rules = [Rule(s, layer) for layer in run.layers]
+    types = [Type(s, layer) for layer in run.layers]
     X, W = [x.copy() for x in run.start], [x.copy() for x in run.start]
     M = [[0.0] * len(X) for j in workers]
     kept = [[np.zeros(x.shape) for x in X] for j in workers]  # what a server believes of a worker, or what messages left out
@@ -548,8 +548,8 @@ def late(run, shake):
             Ms[i] = shake(previous * Ms[i] + fresh * G[i])
             u = nesterov(s, G[i], Ms[i], previous)
         before = X[i]
-        X[i] = rules[i].step(before, u, rate(s, r), shake)
-        if s.correction and layer.rule == 'lmo':
+        X[i] = types[i].step(before, u, rate(s, r), shake)
+        if s.correction and layer.type == 'lmo':
             X[i], change[i] = X[i] + (X[i] - before) - change[i], X[i] - before
         W[i] = delivered(s, layer, X[i], W[i], r)
         X[i] = W[i] if layer.down == 'identity' else X[i]
@@ -562,11 +562,11 @@ def late(run, shake):
             for j in workers:
                 M[j][i] = shake(previous * M[j][i] + fresh * g[j][i])
             ready, waiting[i] = waiting[i], (k, [M[j][i] for j in workers])
-            if run.layers[i].rule != 'lmo':
+            if run.layers[i].type != 'lmo':
                 ready = waiting[i]
             if ready is not None:
                 finish(i, *ready)
-    out = {'loss': last, 'dual': sum(rule.dual for rule in rules)}
+    out = {'loss': last, 'dual': sum(type.dual for type in types)}
     for i in L:
         out[i, 'W', None], out[i, 'X', None], out[i, 'G', None] = W[i], X[i], G[i]
         for j in workers:
@@ -580,7 +580,7 @@ def late(run, shake):
 
 def last_steps(run):
     """After which step of a round the weights of each layer are exchanged: the largest goes where there is least."""
-    s, active = run.all, [i for i in range(len(run.layers)) if run.layers[i].rule != 'frozen']
+    s, active = run.all, [i for i in range(len(run.layers)) if run.layers[i].type != 'frozen']
     parts = min(s.local_steps, len(active)) if s.stagger else 1
     load, out = [(0, 0, part) for part in range(parts)], {}
     size = lambda i: run.start[i].size * (2 if controlled(run, i) else 1)
@@ -592,12 +592,12 @@ def last_steps(run):
 
 
 def controlled(run, i):
-    return run.all.control and run.layers[i].rule in ('lmo', 'sgd')
+    return run.all.control and run.layers[i].type in ('lmo', 'sgd')
 
 
 def local(run, shake):
-    s, L, workers = run.all, [i for i in range(len(run.layers)) if run.layers[i].rule != 'frozen'], range(run.all.workers)
-    rules = [[Rule(s, layer) for layer in run.layers] for j in workers]
+    s, L, workers = run.all, [i for i in range(len(run.layers)) if run.layers[i].type != 'frozen'], range(run.all.workers)
+    types = [[Type(s, layer) for layer in run.layers] for j in workers]
     X, W, u, G = [x.copy() for x in run.start], [x.copy() for x in run.start], [0.0] * len(run.start), [0.0] * len(run.start)
     own = [[x.copy() for x in run.start] for j in workers]
     M = [[0.0] * len(run.start) for j in workers]
@@ -616,7 +616,7 @@ def local(run, shake):
                 h, (previous, fresh) = penalized(s, layer, g[i], own[j][i]), weights(s, layer, k)
                 M[j][i] = shake(previous * M[j][i] + fresh * h)
                 seen = nesterov(s, h, M[j][i], previous)
-                own[j][i] = rules[j][i].step(own[j][i], seen + (C[i] - c[j][i]), rate(s, k), shake)
+                own[j][i] = types[j][i].step(own[j][i], seen + (C[i] - c[j][i]), rate(s, k), shake)
                 if controlled(run, i) and k % s.local_steps == at[i]:
                     c[j][i] = seen
         r = k // s.local_steps

@@ -13,9 +13,9 @@ import numpy as np
 SPECTRAL = {'spectral': (np.inf, 1), 'nuclear': (1, np.inf)}
 
 
-def norms(rule, kind, x):
+def norms(type, kind, x):
     """Norm and dual norm of a layer."""
-    if rule != 'lmo' or kind == 'frobenius':
+    if type != 'lmo' or kind == 'frobenius':
         return np.linalg.norm(x), np.linalg.norm(x)
     a = np.abs(x)
     if kind in SPECTRAL:
@@ -48,13 +48,13 @@ def main():
     compared, positive = 0, np.zeros(6, int)
     for line in lines[1:]:
         step, layer, m, n = map(int, line[:4])
-        rule, kind = line[4:6]
+        type, kind = line[4:6]
         got = np.array(list(map(float, line[6:]))).reshape(2, 6)
         # Sums of m n terms and singular values, of differences that are rounded themselves, each entry a few eps off
         slack = 32 * (m + n) * min(m, n) * eps
 
         def pair(rest, dual):
-            norm = norms(rule, kind, rest)
+            norm = norms(type, kind, rest)
             return np.array([np.linalg.norm(rest), norm[1 if dual else 0]])
 
         def measure(before, after, dual):

@@ -83,11 +83,11 @@ class Torch:
 def algorithm(make):
     def again(run, shake):
         L, J = range(len(run.layers)), range(run.all.workers)
-        rules = [make(layer.rule == 'lmo') for layer in run.layers]
+        types = [make(layer.type == 'lmo') for layer in run.layers]
         W = [x.copy() for x in run.start]
         for k in range(run.all.steps):
             last = run.loss(W)
-            W = [rules[i].step(W[i], shake(sum(run.gradient(j, i, W[i], k, shake) for j in J) / run.all.workers), shake) for i in L]
+            W = [types[i].step(W[i], shake(sum(run.gradient(j, i, W[i], k, shake) for j in J) / run.all.workers), shake) for i in L]
         out = {'loss': last}
         for i in L:
             out[i, 'W', None] = out[i, 'X', None] = W[i]
@@ -98,7 +98,7 @@ def algorithm(make):
 if __name__ == '__main__':
     try:
         run = Run(sys.argv[1])
-        assert {layer.rule for layer in run.layers} == {'lmo', 'adamw'} and all(min(layer.m, layer.n) > 1 for layer in run.layers if layer.rule == 'lmo')
+        assert {layer.type for layer in run.layers} == {'lmo', 'adamw'} and all(min(layer.m, layer.n) > 1 for layer in run.layers if layer.type == 'lmo')
         if sys.argv[2] == 'torch':
             torch_in_double()
         compare(run, algorithm({'kj': kj, 'numpy': torch_by_numpy, 'torch': Torch}[sys.argv[2]]), run.all.workers * len(run.layers))

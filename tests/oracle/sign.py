@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from ef21 import Rule, Run, blocks, compare, penalized, rate, shape_factor, shortened, steepest, weights, word
+from ef21 import Type, Run, blocks, compare, penalized, rate, shape_factor, shortened, steepest, weights, word
 
 
 def majority(signs, tie, coin):
@@ -43,7 +43,7 @@ class Adam:
 
 def sign(run, shake):
     s, L, workers = run.all, range(len(run.layers)), range(run.all.workers)
-    rules = [Rule(s, layer) for layer in run.layers]
+    types = [Type(s, layer) for layer in run.layers]
     adam = [[Adam(layer.momentum) for layer in run.layers] for j in workers]
     W, M = [x.copy() for x in run.start], [[0.0] * len(L) for j in workers]
     agreed = measured = 0.0
@@ -53,8 +53,8 @@ def sign(run, shake):
         for i in L:
             layer = run.layers[i]
             eta, g = layer.lr * factor, [penalized(s, layer, each[j][i], W[i]) for j in workers]
-            if layer.rule != 'lmo':
-                W[i] = rules[i].step(W[i], shake(sum(g) / s.workers), factor, shake)
+            if layer.type != 'lmo':
+                W[i] = types[i].step(W[i], shake(sum(g) / s.workers), factor, shake)
                 continue
             previous, fresh = weights(s, layer, k)
             for j in workers:

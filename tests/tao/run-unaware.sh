@@ -15,7 +15,7 @@ muon="-dll_append $BUILD/lib/libpetscmuon.so -tao_type muon"
 run $muon -compose
 expect "muon: DIVERGED_MAXITS after 300 iterations, loss below a tenth of what it was: yes"
 run $muon -muon_adamw_learning_rate 0.05
-expect "the solution is one vector, layer \"x\", updated by the rule adamw"
+expect "the solution is one vector, layer \"x\", updated by the type adamw"
 expect "muon: DIVERGED_MAXITS after 300 iterations, loss below a tenth of what it was: yes"
 # All of TAO's own types are still there
 run -dll_append "$BUILD/lib/libpetscmuon.so" -tao_type lmvm

@@ -1,5 +1,5 @@
 /*
-   petscmuon::Muon: the tutorial; updates beside those of torch::optim::SGD, which the rule sgd has to equal; memory that is strided;
+   petscmuon::Muon: the tutorial; updates beside those of torch::optim::SGD, which the type sgd has to equal; memory that is strided;
    bfloat16; schedulers; save and load; what is refused.
 */
 #define main TutorialMain
@@ -38,11 +38,11 @@ static torch::Tensor Parameter(const torch::Tensor &values)
   return values.detach().requires_grad_(true);
 }
 
-/* The rule sgd without momentum is w - rate * mean gradient */
+/* The type sgd without momentum is w - rate * mean gradient */
 static void Sgd(torch::Tensor p, const char what[])
 {
   const torch::Tensor  start = p.detach().clone();
-  petscmuon::Muon      optimizer({p}, PETSC_COMM_WORLD, "-muon_type dense -muon_momentum 0", petscmuon::MuonOptions(0.5).rule("sgd"));
+  petscmuon::Muon      optimizer({p}, PETSC_COMM_WORLD, "-muon_type dense -muon_momentum 0", petscmuon::MuonOptions(0.5).type("sgd"));
   torch::optim::StepLR scheduler(optimizer, 1, 0.5);
 
   for (int step = 0; step < 3; step++) {
@@ -227,7 +227,7 @@ static void Errors()
   Refused("no gradient wanted", "requires_grad is false", [&] { make({torch::zeros({2, 2})}); });
   Refused("strides", "has strides [6, 2], expected rows or columns", [&] { make({Parameter(torch::zeros({3, 6}).slice(1, 0, 6, 2))}); });
   Refused("no name", "without a name", [&] { petscmuon::Muon({torch::optim::OptimizerParamGroup({twice})}, PETSC_COMM_WORLD, "", petscmuon::MuonOptions(), {""}); });
-  Refused("no such rule", "nosuch", [&] { petscmuon::Muon({twice}, PETSC_COMM_WORLD, "", petscmuon::MuonOptions().rule("nosuch")); });
+  Refused("no such type", "nosuch", [&] { petscmuon::Muon({twice}, PETSC_COMM_WORLD, "", petscmuon::MuonOptions().type("nosuch")); });
   /* Errors of one rank are errors of all, which name it, and nobody moves */
   before = named[2].value().detach().clone();
   problem.Loss().backward();
@@ -270,10 +270,10 @@ static void Presets()
   petscmuon::Muon optimizer(*net, PETSC_COMM_WORLD, "-muon_preset torch");
   for (int i = 0; i < 4; i++) {
     MuonLayer     layer;
-    MuonLayerRule rule = "none";
+    MuonLayerType type = "none";
 
-    Must(MuonGetLayerByName(optimizer.muon(), names[i], &layer) == PETSC_SUCCESS && MuonLayerGetRule(layer, &rule) == PETSC_SUCCESS, names[i]);
-    Must(std::string(rule) == expected[i], names[i]);
+    Must(MuonGetLayerByName(optimizer.muon(), names[i], &layer) == PETSC_SUCCESS && MuonLayerGetType(layer, &type) == PETSC_SUCCESS, names[i]);
+    Must(std::string(type) == expected[i], names[i]);
   }
 }
 

@@ -62,7 +62,7 @@ static PetscErrorCode Layers(Columns columns, Muon muon, PetscReal contraction[2
   PetscCall(MuonGetNumLayers(muon, &n));
   for (PetscInt l = 0; l < n; l++) {
     MuonLayer           layer;
-    MuonLayerRule       rule;
+    MuonLayerType       type;
     const char         *called;
     MuonEF21Compression c;
     MuonCompressor      way[2];
@@ -71,9 +71,9 @@ static PetscErrorCode Layers(Columns columns, Muon muon, PetscReal contraction[2
     PetscBool           frozen;
 
     PetscCall(MuonGetLayer(muon, l, &layer));
-    PetscCall(MuonLayerGetRule(layer, &rule));
+    PetscCall(MuonLayerGetType(layer, &type));
     PetscCall(PetscObjectGetName((PetscObject)layer, &called));
-    PetscCall(PetscStrcmp(rule, MUONLAYERFROZEN, &frozen));
+    PetscCall(PetscStrcmp(type, MUONLAYERFROZEN, &frozen));
     if (frozen == PETSC_TRUE) continue;
     PetscCall(MuonLayerGetSize(layer, &rows, &width));
     PetscCall(MuonEF21GetLayerCompressors(muon, layer, &way[0], &way[1]));

@@ -628,7 +628,7 @@ static PetscErrorCode RunCreate(Task *task, PetscInt r, Run *run)
     PetscCall(MuonLayerSetScale(run->layer[i], sign == PETSC_TRUE ? 1.0 : hidden == PETSC_TRUE ? 50.0 : columns > 1 ? 3000.0 : 2.0));
     PetscCall(MuonLayerGetLMO(run->layer[i], &lmo));
     PetscCall(MuonLMOSetType(lmo, hidden == PETSC_FALSE && sign == PETSC_FALSE ? MUONLMOMAX : MUONLMOSPECTRAL));
-    if (frozen == PETSC_TRUE && hidden == PETSC_TRUE) PetscCall(MuonLayerSetRule(run->layer[i], MUONLAYERFROZEN));
+    if (frozen == PETSC_TRUE && hidden == PETSC_TRUE) PetscCall(MuonLayerSetType(run->layer[i], MUONLAYERFROZEN));
   }
   PetscCall(MuonSetObjectiveAndGradient(run->muon, FormLossAndGradient, run));
   PetscCall(MuonSetValidation(run->muon, ValidateSome, task->options.interval, run));
@@ -898,7 +898,7 @@ int main(int argc, char **argv)
     test:
       suffix: adamw
       nsize: 2
-      args: -nanogpt_runs dense -muon_layer_rule adamw -nanogpt_steps 40 -nanogpt_interval 20 -muon_adamw_learning_rate 2e-3
+      args: -nanogpt_runs dense -muon_layer_type adamw -nanogpt_steps 40 -nanogpt_interval 20 -muon_adamw_learning_rate 2e-3
       tolerance: 1e-3
       requires: double
 
@@ -913,7 +913,7 @@ int main(int argc, char **argv)
     test:
       suffix: adamw_messages
       nsize: 2
-      args: -nanogpt_runs ef21 -nanogpt_steps 2 -nanogpt_interval 2 -muon_layer_embed_rule adamw -ef21_compressor qsgd -ef21_server_compressor qsgd
+      args: -nanogpt_runs ef21 -nanogpt_steps 2 -nanogpt_interval 2 -muon_layer_embed_type adamw -ef21_compressor qsgd -ef21_server_compressor qsgd
       filter: sed -n 's,^ef21 .*sent,sent,p' | sed 's, *[0-9]*:.*,,'
       tolerance: 1e-2
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The trainings of nanogpt a second time, in torch 2.9 or newer: reference.py OPTIONS OF nanogpt
 
-From the same weights and batches, for the modern variant on files of text with -nanogpt_validation_data, with AdamW for all layers (-muon_layer_rule adamw) or with torch.optim.Muon on the hidden
+From the same weights and batches, for the modern variant on files of text with -nanogpt_validation_data, with AdamW for all layers (-muon_layer_type adamw) or with torch.optim.Muon on the hidden
 matrices and AdamW on the embedding (-muon_preset torch). Options mean what they mean to nanogpt, and one that is not known here is an error. torch's Muon multiplies in bf16; here it does in fp32, as nanogpt. Prints the validation loss in
 nanogpt's words; -muon_monitor_csv writes the loss of each step.
 """
@@ -18,7 +18,7 @@ SCALE = 50  # of the hidden layers, what their rate is multiplied by
 DEFAULTS = {
   "nanogpt_preset": "small", "nanogpt_width": 128, "nanogpt_heads": 4, "nanogpt_blocks": 2, "nanogpt_sequence": 128, "nanogpt_batch": 16, "nanogpt_steps": 500,
   "nanogpt_validation_end": 0, "nanogpt_seed": 1, "nanogpt_start": "scaled", "nanogpt_data": "", "nanogpt_validation_data": "", "nanogpt_split": "shuffled",
-  "nanogpt_runs": "dense", "muon_preset": "", "muon_layer_rule": "", "muon_layer_embed_rule": "adamw", "muon_schedule_warmup": 0, "muon_shape_factor": "scion", "muon_monitor_csv": "",
+  "nanogpt_runs": "dense", "muon_preset": "", "muon_layer_type": "", "muon_layer_embed_type": "adamw", "muon_schedule_warmup": 0, "muon_shape_factor": "scion", "muon_monitor_csv": "",
   "muon_learning_rate": 5e-4, "muon_momentum": 0.7, "muon_weight_decay": 0.0, "muon_adamw_learning_rate": 1e-3, "muon_adamw_beta1": 0.9, "muon_adamw_beta2": 0.95, "muon_adamw_epsilon": 1e-10,
   "muon_adamw_weight_decay": 0.0,
 }
@@ -34,10 +34,10 @@ def parse(words):
       sys.exit("reference.py: -%s %s is not known here" % (key, value))
     if key in o:
       o[key] = type(o[key])(value)
-  wanted = {"nanogpt_preset": "small", "nanogpt_runs": "dense", "muon_shape_factor": "kj" if o["muon_preset"] else o["muon_shape_factor"], "muon_layer_embed_rule": "adamw"}
+  wanted = {"nanogpt_preset": "small", "nanogpt_runs": "dense", "muon_shape_factor": "kj" if o["muon_preset"] else o["muon_shape_factor"], "muon_layer_embed_type": "adamw"}
   wrong = [key for key, value in wanted.items() if o[key] != value]
-  if wrong or (o["muon_preset"], o["muon_layer_rule"]) not in (("torch", ""), ("", "adamw")) or o["nanogpt_split"] not in ("shuffled", "folders"):
-    sys.exit("reference.py: only -muon_layer_rule adamw and -muon_preset torch are known here, with -nanogpt_split shuffled or folders%s" % "".join(" and -%s %s" % (key, wanted[key]) for key in wrong))
+  if wrong or (o["muon_preset"], o["muon_layer_type"]) not in (("torch", ""), ("", "adamw")) or o["nanogpt_split"] not in ("shuffled", "folders"):
+    sys.exit("reference.py: only -muon_layer_type adamw and -muon_preset torch are known here, with -nanogpt_split shuffled or folders%s" % "".join(" and -%s %s" % (key, wanted[key]) for key in wrong))
   return o
 
 

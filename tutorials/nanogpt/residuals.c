@@ -13,11 +13,11 @@ struct _n_Residuals {
 
 static PetscErrorCode IsFrozen(MuonLayer layer, PetscBool *frozen)
 {
-  MuonLayerRule rule;
+  MuonLayerType type;
 
   PetscFunctionBeginUser;
-  PetscCall(MuonLayerGetRule(layer, &rule));
-  PetscCall(PetscStrcmp(rule, MUONLAYERFROZEN, frozen));
+  PetscCall(MuonLayerGetType(layer, &type));
+  PetscCall(PetscStrcmp(type, MUONLAYERFROZEN, frozen));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -157,7 +157,7 @@ int main(int argc, char **argv)
   PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
   PetscCall(NetCreate(muon, width, task.share, task.seed, &task.net));
   PetscCall(MuonSetType(muon, MUONDENSE));
-  PetscCall(MuonSetRuleMatch(muon, "*.norm:adamw,*.bias:adamw"));
+  PetscCall(MuonSetLayerTypes(muon, "*.norm:adamw,*.bias:adamw"));
   PetscCall(MuonSetAdamW(muon, (PetscReal)3e-3, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetMaxSteps(muon, epochs * steps));

@@ -98,7 +98,7 @@ int main(int argc, char **argv)
   PetscCall(AddLayer(muon, "c", 1, WIDTH, closure.p + 3 * WIDTH, closure.g + 3 * WIDTH));
   PetscCall(MuonSetObjectiveAndGradient(muon, FormLossAndGradient, &closure));
   PetscCall(MuonSetType(muon, MUONDENSE));
-  PetscCall(MuonSetRuleMatch(muon, "b:adamw,c:adamw"));
+  PetscCall(MuonSetLayerTypes(muon, "b:adamw,c:adamw"));
   PetscCall(MuonSetLearningRate(muon, (PetscReal)0.1));
   PetscCall(MuonSetAdamW(muon, (PetscReal)0.1, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));

@@ -1,5 +1,5 @@
 static char help[] = "A DeepONet learns the solution operator a -> u of -(a u')' = 1, u(0) = u(1) = 0, for log-normal a. KSP makes the data in the same job, and each rank keeps its own.\n\n"
-                     "  mpiexec -n 2 ./deeponet -muon_rule_match '*:adamw' -muon_adamw_learning_rate 3e-3\n"
+                     "  mpiexec -n 2 ./deeponet -muon_layer_types '*:adamw' -muon_adamw_learning_rate 3e-3\n"
                      "  mpiexec -n 2 ./deeponet -muon_type ef21 -ef21_compressor qsgd -ef21_server_compressor qsgd\n\n";
 
 #include "diffusion.h"
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
   PetscCall(MLPCreate(muon, "trunk", 4, sizes, 2, &net.trunk));
   PetscCall(MuonSetObjectiveAndGradient(muon, FormLossAndGradient, &net));
   PetscCall(MuonSetType(muon, MUONDENSE));
-  PetscCall(MuonSetRuleMatch(muon, "*.b?:adamw,trunk.W0:adamw")); /* vectors, and the matrix of one column */
+  PetscCall(MuonSetLayerTypes(muon, "*.b?:adamw,trunk.W0:adamw")); /* vectors, and the matrix of one column */
   PetscCall(MuonSetLearningRate(muon, (PetscReal)0.01));
   PetscCall(MuonSetAdamW(muon, (PetscReal)0.01, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
     table: suffix | requires | args
       # identity sends native scalars
       text  | double | -deeponet_samples 256 -deeponet_width 32 -muon_max_steps 150
-      adamw | double | -deeponet_samples 256 -deeponet_width 32 -muon_max_steps 150 -muon_rule_match '*:adamw'
+      adamw | double | -deeponet_samples 256 -deeponet_width 32 -muon_max_steps 150 -muon_layer_types '*:adamw'
     test:
       suffix: qsgd
       requires: double

@@ -103,7 +103,7 @@ int main(int argc, char **argv)
   PetscCall(MuonSetObjectiveAndGradient(muon, FormLossAndGradient, &f));
   if (weights) PetscCall(MuonSetWorkerWeight(muon, (PetscReal)f.n)); /* means over ranks are then means over samples */
   PetscCall(MuonSetType(muon, MUONDENSE));
-  PetscCall(MuonSetRuleMatch(muon, "*.b?:adamw,u.W2:adamw"));
+  PetscCall(MuonSetLayerTypes(muon, "*.b?:adamw,u.W2:adamw"));
   PetscCall(MuonSetLearningRate(muon, (PetscReal)0.05));
   PetscCall(MuonSetAdamW(muon, (PetscReal)0.01, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));

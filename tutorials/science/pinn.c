@@ -1,5 +1,5 @@
 static char help[] = "A physics-informed network: u(x) = x (1 - x) N(x) is trained to satisfy -u'' = f at points that the ranks share, and is held to the solution that it has never seen.\n\n"
-                     "  mpiexec -n 2 ./pinn -muon_rule_match '*:adamw' -muon_adamw_learning_rate 1e-2\n\n";
+                     "  mpiexec -n 2 ./pinn -muon_layer_types '*:adamw' -muon_adamw_learning_rate 1e-2\n\n";
 
 #include "mlp.h"
 
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
   PetscCall(MLPCreate(muon, "u", 4, width, 1, &pinn.net));
   PetscCall(MuonSetObjectiveAndGradient(muon, FormLossAndGradient, &pinn));
   PetscCall(MuonSetType(muon, MUONDENSE));
-  PetscCall(MuonSetRuleMatch(muon, "*.b?:adamw,u.W0:adamw,u.W3:adamw")); /* the first matrix has one column, the last one row */
+  PetscCall(MuonSetLayerTypes(muon, "*.b?:adamw,u.W0:adamw,u.W3:adamw")); /* the first matrix has one column, the last one row */
   PetscCall(MuonSetLearningRate(muon, (PetscReal)0.05));
   PetscCall(MuonSetAdamW(muon, (PetscReal)0.02, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));

@@ -89,7 +89,7 @@ int main(int argc, char **argv)
   PetscCall(MLPCreate(muon, "sine", 3, width, 1, &sine.net));
   PetscCall(MuonSetObjectiveAndGradient(muon, FormLossAndGradient, &sine));
   PetscCall(MuonSetType(muon, MUONDENSE));
-  PetscCall(MuonSetRuleMatch(muon, "*.b?:adamw,sine.W0:adamw,sine.W2:adamw"));
+  PetscCall(MuonSetLayerTypes(muon, "*.b?:adamw,sine.W0:adamw,sine.W2:adamw"));
   PetscCall(MuonSetLearningRate(muon, (PetscReal)0.05));
   PetscCall(MuonSetAdamW(muon, (PetscReal)0.01, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));

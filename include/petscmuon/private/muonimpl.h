@@ -205,7 +205,7 @@ typedef struct {
 
    visitstate() names the state of a shard by MuonShardVisitArray(), which creates it at set-up, when owners are known.
    setfromoptions() is for sub-objects with their own options. Work beside the algorithm, once a step, is an addon registered
-   with the type's name. An algorithm with a step of its own is an optimizer of layers.
+   with the type's name. An algorithm with a step of its own is a type of layers.
 */
 struct _MuonOps {
   PetscErrorCode (*configure)(Muon);
@@ -342,7 +342,7 @@ struct _p_Muon {
   PetscBool            check_device;
   PetscReal            device_batch_bytes; /* which the scratch memory knows too */
   PetscBool            device_mpi;         /* whether MPI is given the memory of a device; where it was not set what MPI says decides */
-  char                *preset, *rule_match, *layer_rule;
+  char                *preset, *layer_types, *layer_type;
   MuonWeightDecayStyle weight_decay_style;
   MuonClipLayers       clip_layers;
   PetscReal            clip;       /* 0 for none */
@@ -381,7 +381,7 @@ struct _p_Muon {
   PetscReal             score;           /* of the last step, -1 where no group has one */
   PetscBool             save, continues; /* some rank was asked for a checkpoint; a run that was saved goes on: files of monitors too */
   struct _n_MuonSaving *saving;          /* checkpoints and restarts: in muoncheckpoint.h */
-  struct _n_MuonRates  *rates;           /* what changes with the step, and rates of rules: in muonschedule.h */
+  struct _n_MuonRates  *rates;           /* what changes with the step, and rates of types: in muonschedule.h */
 
   const MuonTypeMonitor *typemonitor;   /* set by a type that has one */
   const MuonGroupOps    *lmogroup;      /* set by a type: operations of the groups of layers of LMOs, NULL where a mean is formed of them, too */

@@ -111,8 +111,8 @@ struct _p_MuonLayer {
   MuonStepType     step;           /* the optimizer's where it is not set */
   PetscReal        given_rate;     /* set by the driver: the learning rate that nothing else changes, 0 for none */
   PetscLogDouble   flops;          /* of a step, an entry; getflops counts others */
-  PetscBool        chosen;         /* by the program or its options: the rule, which no preset changes then */
-  char             why[64];        /* the layer has its rule, for the view */
+  PetscBool        chosen;         /* by the program or its options: the type, which no preset changes then */
+  char             why[64];        /* the layer has its type, for the view */
   PetscBool        frozen;         /* nothing updates it: no gradient, no message, no state */
   PetscBool        workermomentum; /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
   PetscBool        keepsmomentum;  /* set by the driver at its set-up: worker or server keeps a momentum of this layer */
@@ -164,11 +164,11 @@ static inline PetscReal MuonLayerRate(MuonLayer layer)
   return layer->given_rate > 0 ? layer->given_rate : layer->learning_rate;
 }
 
-PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer);
-PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_Frozen(MuonLayer);
-PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_SGD(MuonLayer);
-PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_AdamW(MuonLayer);
-PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_SOAP(MuonLayer);
+PETSC_EXTERN PetscErrorCode MuonLayerCreate_LMO(MuonLayer);
+PETSC_EXTERN PetscErrorCode MuonLayerCreate_Frozen(MuonLayer);
+PETSC_EXTERN PetscErrorCode MuonLayerCreate_SGD(MuonLayer);
+PETSC_EXTERN PetscErrorCode MuonLayerCreate_AdamW(MuonLayer);
+PETSC_EXTERN PetscErrorCode MuonLayerCreate_SOAP(MuonLayer);
 
 /* Longer names would not fit into option keys behind a prefix */
 #define MUON_LAYER_NAME_MAX 128

@@ -150,7 +150,7 @@ PETSC_EXTERN PetscErrorCode MuonRowsSumStart(MPI_Comm, PetscMPIInt root, const P
 PETSC_EXTERN PetscErrorCode MuonRowsGather(MPI_Comm, PetscMPIInt root, const PetscInt ranges[], const MuonArray *rows, const MuonArray *whole, const MuonArray *packed, PetscLogDouble *bytes);
 
 /*
-   State: what an object keeps from step to step and a run needs to go on. Each type, rule and compressor
+   State: what an object keeps from step to step and a run needs to go on. Each type, of the optimizer and of a layer, and each compressor
    names every one of its arrays and numbers once, in one routine, to a visitor: memory in a view, checkpoints
    and moves between memories are visitors. An object names them in the same order each time.
 

@@ -7,16 +7,16 @@
 */
 
 /*@
-  MuonLayerSetRule - Sets the optimizer of a layer
+  MuonLayerSetType - Sets the optimizer of a layer
 
   Not Collective
 
   Input Parameters:
 + layer - the layer
-- rule  - `MUONLAYERLMO`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`, `MUONLAYERSOAP`, `MUONLAYERSGD` or `MUONLAYERFROZEN`
+- type  - `MUONLAYERLMO`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`, `MUONLAYERSOAP`, `MUONLAYERSGD` or `MUONLAYERFROZEN`
 
   Options Database Key:
-. -muon_layer_NAME_rule rule - the optimizer (lmo|adamw|nadamw|soap|sgd|frozen) of the layer called NAME
+. -muon_layer_NAME_type type - the optimizer (lmo|adamw|nadamw|soap|sgd|frozen) of the layer called NAME
 
   Level: intermediate
 
@@ -26,9 +26,9 @@
 
   It is fixed from `MuonSetUp()` to `MuonReset()`.
 
-.seealso: `MuonLayer`, `MuonLayerRule`, `MuonLayerGetRule()`, `MuonLayerRuleRegister()`
+.seealso: `MuonLayer`, `MuonLayerType`, `MuonLayerGetType()`, `MuonLayerRegister()`
 @*/
-PetscErrorCode MuonLayerSetRule(MuonLayer layer, MuonLayerRule rule)
+PetscErrorCode MuonLayerSetType(MuonLayer layer, MuonLayerType type)
 {
   PetscErrorCode (*create)(MuonLayer);
   PetscBool same;
@@ -36,15 +36,15 @@ PetscErrorCode MuonLayerSetRule(MuonLayer layer, MuonLayerRule rule)
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscAssertPointer(rule, 2);
+  PetscAssertPointer(type, 2);
   PetscCall(PetscStrncpy(layer->why, " by the program", sizeof(layer->why)));
   layer->chosen = PETSC_TRUE;
-  PetscCall(PetscObjectTypeCompare((PetscObject)layer, rule, &same));
+  PetscCall(PetscObjectTypeCompare((PetscObject)layer, type, &same));
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscFunctionListFind(MuonLayerRuleList, rule, &create));
-  PetscCall(MuonListNames_Private(MuonLayerRuleList, sizeof(names), names));
-  MuonLayerCheck(layer, create != NULL, PETSC_ERR_ARG_UNKNOWN_TYPE, "rule %s: unknown rule, expected one of: %s", rule, names);
-  MuonLayerCheck(layer, layer->parameters.fixed == PETSC_FALSE, PETSC_ERR_ORDER, "rule %s: the optimizer was set up with the rule %s, expected a call before MuonSetUp() or after MuonReset(); a scale of 0 stops a layer in between", rule,
+  PetscCall(PetscFunctionListFind(MuonLayerList, type, &create));
+  PetscCall(MuonListNames_Private(MuonLayerList, sizeof(names), names));
+  MuonLayerCheck(layer, create != NULL, PETSC_ERR_ARG_UNKNOWN_TYPE, "type %s: unknown type, expected one of: %s", type, names);
+  MuonLayerCheck(layer, layer->parameters.fixed == PETSC_FALSE, PETSC_ERR_ORDER, "type %s: the optimizer was set up with the type %s, expected a call before MuonSetUp() or after MuonReset(); a scale of 0 stops a layer in between", type,
                  ((PetscObject)layer)->type_name);
   PetscCall(MuonParametersDestroyType((PetscObject)layer));
   PetscTryTypeMethod(layer, destroy);
@@ -54,14 +54,14 @@ PetscErrorCode MuonLayerSetRule(MuonLayer layer, MuonLayerRule rule)
   layer->frozen             = PETSC_FALSE;
   layer->workermomentum     = PETSC_FALSE;
   layer->parameters.variant = NULL;
-  PetscCall(PetscObjectChangeTypeName((PetscObject)layer, rule));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)layer, type));
   PetscCall((*create)(layer));
   PetscCall(MuonParametersSetType((PetscObject)layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  MuonLayerGetRule - Gets the optimizer of a layer
+  MuonLayerGetType - Gets the optimizer of a layer
 
   Not Collective
 
@@ -69,16 +69,16 @@ PetscErrorCode MuonLayerSetRule(MuonLayer layer, MuonLayerRule rule)
 . layer - the layer
 
   Output Parameter:
-. rule - name of the optimizer
+. type - name of the optimizer
 
   Level: intermediate
 
-.seealso: `MuonLayer`, `MuonLayerSetRule()`
+.seealso: `MuonLayer`, `MuonLayerSetType()`
 @*/
-PetscErrorCode MuonLayerGetRule(MuonLayer layer, MuonLayerRule *rule)
+PetscErrorCode MuonLayerGetType(MuonLayer layer, MuonLayerType *type)
 {
   PetscFunctionBegin;
-  MuonGet(layer, MUONLAYER_CLASSID, rule, ((PetscObject)layer)->type_name);
+  MuonGet(layer, MUONLAYER_CLASSID, type, ((PetscObject)layer)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

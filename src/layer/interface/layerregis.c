@@ -1,11 +1,11 @@
 #include "../muonslot.h" /*I "petscmuonlayer.h" I*/
 
 PetscClassId      MUONLAYER_CLASSID;
-PetscFunctionList MuonLayerRuleList           = NULL;
+PetscFunctionList MuonLayerList               = NULL;
 static PetscBool  MuonLayerPackageInitialized = PETSC_FALSE;
 
 /*@C
-  MuonLayerRuleRegister - Adds an optimizer of layers
+  MuonLayerRegister - Adds a type of layers
 
   Not Collective; No Fortran Support
 
@@ -17,17 +17,17 @@ static PetscBool  MuonLayerPackageInitialized = PETSC_FALSE;
   Level: advanced
 
   Notes:
-  The name can then be chosen with `MuonLayerSetRule()` or `-muon_layer_NAME_rule`.
+  The name can then be chosen with `MuonLayerSetType()` or `-muon_layer_NAME_type`.
 
   Rows are described in `petscmuon/private/muonparameter.h`.
 
-.seealso: `MuonLayer`, `MuonLayerSetRule()`
+.seealso: `MuonLayer`, `MuonLayerSetType()`
 @*/
-PetscErrorCode MuonLayerRuleRegister(const char name[], PetscErrorCode (*function)(MuonLayer), const struct _MuonParameter *rows)
+PetscErrorCode MuonLayerRegister(const char name[], PetscErrorCode (*function)(MuonLayer), const struct _MuonParameter *rows)
 {
   PetscFunctionBegin;
   PetscCall(MuonLayerInitializePackage());
-  PetscCall(PetscFunctionListAdd(&MuonLayerRuleList, name, function));
+  PetscCall(PetscFunctionListAdd(&MuonLayerList, name, function));
   PetscCall(MuonParametersRegisterType(MUONLAYER_CLASSID, name, rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -35,13 +35,13 @@ PetscErrorCode MuonLayerRuleRegister(const char name[], PetscErrorCode (*functio
 static PetscErrorCode MuonLayerFinalizePackage_Private(void)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFunctionListDestroy(&MuonLayerRuleList));
+  PetscCall(PetscFunctionListDestroy(&MuonLayerList));
   MuonLayerPackageInitialized = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@C
-  MuonLayerInitializePackage - Registers the class `MuonLayer` and the optimizers of layers; called when the first
+  MuonLayerInitializePackage - Registers the class `MuonLayer` and the types of layers; called when the first
   layer is created
 
   Not Collective
@@ -60,7 +60,7 @@ PetscErrorCode MuonLayerInitializePackage(void)
   PetscCall(PetscClassIdRegister("Muon Layer", &MUONLAYER_CLASSID));
   PetscCall(PetscMemzero(&what, sizeof(what)));
   what.family         = "muon_layer_NAME_";
-  what.type           = "rule";
+  what.type           = "type";
   what.rows           = MuonLayerParameters_Private;
   what.at             = offsetof(struct _p_MuonLayer, parameters);
   what.data           = offsetof(struct _p_MuonLayer, data);
@@ -69,12 +69,12 @@ PetscErrorCode MuonLayerInitializePackage(void)
   what.children       = MuonLayerChildren_Private;
   PetscCall(MuonParametersRegisterClass(MUONLAYER_CLASSID, &what));
   PetscCall(MuonSlotsRegister());
-  PetscCall(MuonLayerRuleRegister(MUONLAYERLMO, MuonLayerRuleCreate_LMO, NULL));
-  PetscCall(MuonLayerRuleRegister(MUONLAYERADAMW, MuonLayerRuleCreate_AdamW, MuonLayerParameters_AdamW));
-  PetscCall(MuonLayerRuleRegister(MUONLAYERNADAMW, MuonLayerRuleCreate_AdamW, MuonLayerParameters_AdamW));
-  PetscCall(MuonLayerRuleRegister(MUONLAYERSOAP, MuonLayerRuleCreate_SOAP, MuonLayerParameters_SOAP));
-  PetscCall(MuonLayerRuleRegister(MUONLAYERSGD, MuonLayerRuleCreate_SGD, NULL));
-  PetscCall(MuonLayerRuleRegister(MUONLAYERFROZEN, MuonLayerRuleCreate_Frozen, NULL));
+  PetscCall(MuonLayerRegister(MUONLAYERLMO, MuonLayerCreate_LMO, NULL));
+  PetscCall(MuonLayerRegister(MUONLAYERADAMW, MuonLayerCreate_AdamW, MuonLayerParameters_AdamW));
+  PetscCall(MuonLayerRegister(MUONLAYERNADAMW, MuonLayerCreate_AdamW, MuonLayerParameters_AdamW));
+  PetscCall(MuonLayerRegister(MUONLAYERSOAP, MuonLayerCreate_SOAP, MuonLayerParameters_SOAP));
+  PetscCall(MuonLayerRegister(MUONLAYERSGD, MuonLayerCreate_SGD, NULL));
+  PetscCall(MuonLayerRegister(MUONLAYERFROZEN, MuonLayerCreate_Frozen, NULL));
   PetscCall(MuonPackageRegister_Private("muonlayer", MUONLAYER_CLASSID, MuonLayerFinalizePackage_Private));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -199,7 +199,7 @@ PetscErrorCode MuonLayerSetFromOptions(PetscObject object)
   const MuonLayer layer = (MuonLayer)object;
   MuonLMO         lmo;
   PetscBool       has;
-  char            own[PETSC_MAX_OPTION_NAME], rule[256];
+  char            own[PETSC_MAX_OPTION_NAME], type[256];
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
@@ -208,11 +208,11 @@ PetscErrorCode MuonLayerSetFromOptions(PetscObject object)
   PetscCall(MuonParametersSetShared((PetscObject)layer, "muon_layer_"));
   PetscCall(MuonHasOptions((PetscObject)layer, own, &has));
   if (has == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscOptionsGetString(((PetscObject)layer)->options, own, "-rule", rule, sizeof(rule), &has));
+  PetscCall(PetscOptionsGetString(((PetscObject)layer)->options, own, "-type", type, sizeof(type), &has));
   if (has) {
-    PetscCall(MuonLayerSetRule(layer, rule));
+    PetscCall(MuonLayerSetType(layer, type));
     PetscCall(PetscStrncpy(layer->why, " by its key", sizeof(layer->why)));
-    PetscCall(MuonParametersSetShared((PetscObject)layer, "muon_layer_")); /* those of the rule */
+    PetscCall(MuonParametersSetShared((PetscObject)layer, "muon_layer_")); /* those of the type */
   }
   PetscCall(MuonLayerSetBlocksFromOptions_Private(layer, own));
   PetscObjectOptionsBegin((PetscObject)layer);

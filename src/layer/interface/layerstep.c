@@ -75,7 +75,7 @@ PetscErrorCode MuonLayerCanEncode_Private(MuonLayer layer, size_t length, char r
   PetscFunctionBegin;
   reason[0] = '\0';
   if (layer->ops->applylmo == NULL) {
-    PetscCall(PetscSNPrintf(reason, length, "its rule is %s, expected %s", ((PetscObject)layer)->type_name, MUONLAYERLMO));
+    PetscCall(PetscSNPrintf(reason, length, "its type is %s, expected %s", ((PetscObject)layer)->type_name, MUONLAYERLMO));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   slot = MuonLayerHasSlot(layer, MUON_SLOT_AFTER);

@@ -63,7 +63,7 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
   layer->parameters.layer = ((PetscObject)layer)->name;
   PetscCall(MuonWorkspaceCreate(&layer->work));
   PetscCall(MuonBlocksSet_Private(&layer->blocks, 1, NULL, 1, NULL));
-  PetscCall(MuonLayerSetRule(layer, MUONLAYERLMO));
+  PetscCall(MuonLayerSetType(layer, MUONLAYERLMO));
   layer->why[0] = '\0';
   layer->chosen = PETSC_FALSE;
   *newlayer     = layer;

@@ -328,9 +328,9 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_lookahead_gamma gamma      - weight of the old mean in the mean step
 . -muon_clip norm                  - the largest norm of a gradient
 . -muon_clip_layers layers         - layers whose gradients are clipped (others|all)
-. -muon_rule_match match           - optimizers of layers by their names, see `MuonSetRuleMatch()`
+. -muon_layer_types match          - types of layers by their names, see `MuonSetLayerTypes()`
 . -muon_test_gradient              - compares gradients with differences of losses at the first step, see `MuonTestGradient()`
-. -muon_layer_rule rule            - optimizer of the layers that no pattern matches
+. -muon_layer_type type            - optimizer of the layers that no pattern matches
 . -muon_adamw_learning_rate rate   - learning rate of layers with AdamW, NAdamW or SOAP
 . -muon_adamw_weight_decay decay   - their weight decay
 . -muon_adamw_beta1 beta1          - decay of their mean of gradients

@@ -47,7 +47,7 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
   PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, ((PetscObject)muon)->prefix));
   PetscCall(MuonLayerSetWorkspace_Private(layer, muon->work));
   PetscCall(MuonParametersSetParent((PetscObject)layer, (PetscObject)muon));
-  PetscCall(MuonMatchRule_Private(muon, layer));
+  PetscCall(MuonMatchLayerType_Private(muon, layer));
   if (muon->preset != NULL) PetscCall(MuonPresetRead_Private(muon, (PetscObject)layer));
   if (muon->setfromoptionscalled) {
     PetscCall(MuonLayerSetFromOptions((PetscObject)layer));

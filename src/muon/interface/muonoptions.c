@@ -140,21 +140,21 @@ PetscErrorCode MuonGetNearestOption_Private(Muon muon, const char key[], const c
 
 PetscErrorCode MuonHelpLayer_Private(Muon muon, MuonLayer layer)
 {
-  MuonLayerRule rule;
+  MuonLayerType type;
   PetscBool     help, same, has = PETSC_FALSE; /* keys of the optimizer's type */
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsHasHelp(((PetscObject)muon)->options, &help));
   if (help == PETSC_FALSE || ((PetscObject)layer)->optionsprinted) PetscFunctionReturn(PETSC_SUCCESS);
   ((PetscObject)layer)->optionsprinted = PETSC_TRUE;
-  PetscCall(MuonLayerGetRule(layer, &rule));
+  PetscCall(MuonLayerGetType(layer, &type));
   for (PetscInt k = 0; k < muon->naddons; k++) {
     PetscCall(PetscObjectTypeCompare((PetscObject)muon, muon->addon[k].name, &same));
     if (same && muon->addon[k].ops->layerrows != NULL) has = PETSC_TRUE;
   }
   PetscCall((*PetscHelpPrintf)(PetscObjectComm((PetscObject)muon),
-                               "  -%smuon_layer_%s_(rule|learning_rate|scale|momentum|weight_decay|shape_factor|step|blocks_rows|blocks_columns|assembly|lmo_...%s%s%s): layer %s, %" PetscInt_FMT " x %" PetscInt_FMT ", rule %s\n", MuonPrefix(muon),
-                               ((PetscObject)layer)->name, has ? "|" : "", has ? ((PetscObject)muon)->type_name : "", has ? "_..." : "", ((PetscObject)layer)->name, layer->m, layer->n, rule));
+                               "  -%smuon_layer_%s_(type|learning_rate|scale|momentum|weight_decay|shape_factor|step|blocks_rows|blocks_columns|assembly|lmo_...%s%s%s): layer %s, %" PetscInt_FMT " x %" PetscInt_FMT ", type %s\n", MuonPrefix(muon),
+                               ((PetscObject)layer)->name, has ? "|" : "", has ? ((PetscObject)muon)->type_name : "", has ? "_..." : "", ((PetscObject)layer)->name, layer->m, layer->n, type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -297,8 +297,8 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
   250 steps; the preset has 30.
 
   Layers get their optimizers as in these programs\: AdamW updates vectors, embeddings and heads, by their names. With
-  ef21 and scion embeddings and heads have the norm `MUONLMOMAX`. `MuonLayerSetRule()` overrides the preset for a
-  layer, and `MuonSetRuleMatch()` overrides both. The manual's page on presets lists the names. `MuonView()` prints the
+  ef21 and scion embeddings and heads have the norm `MUONLMOMAX`. `MuonLayerSetType()` overrides the preset for a
+  layer, and `MuonSetLayerTypes()` overrides both. The manual's page on presets lists the names. `MuonView()` prints the
   source of each layer's optimizer.
 
   muoneq, normuon and nanochat use `MUONLAYERBEFORE` and `MUONLAYERAFTER`. nanochat's decay uses the plain rate here, and its rates depend on its
@@ -319,7 +319,7 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
 . * - N. Vyas et al., SOAP\: Improving and stabilizing Shampoo using Adam, arXiv:2409.11321
 - * - SignMuon\: Communication-Efficient Distributed Muon Optimization, arXiv:2605.16311
 
-.seealso: `Muon`, `MuonSetFromOptions()`, `MuonSetType()`, `MuonSetRuleMatch()`
+.seealso: `Muon`, `MuonSetFromOptions()`, `MuonSetType()`, `MuonSetLayerTypes()`
 @*/
 PetscErrorCode MuonSetPreset(Muon muon, const char name[])
 {
@@ -337,7 +337,7 @@ PetscErrorCode MuonSetPreset(Muon muon, const char name[])
   muon->preset = copy;
   PetscCall(MuonPresetRead_Private(muon, (PetscObject)muon));
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    PetscCall(MuonMatchRule_Private(muon, muon->layer[l]));
+    PetscCall(MuonMatchLayerType_Private(muon, muon->layer[l]));
     PetscCall(MuonPresetRead_Private(muon, (PetscObject)muon->layer[l]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

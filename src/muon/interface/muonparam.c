@@ -41,8 +41,8 @@ const MuonParameter MuonParameters_Private[] = {
   ENUM(weight_decay_style, MuonWeightDecayStyles, 0, "How weight decay enters a step"),
   REAL(clip, 0, 0, MUON_UNBOUNDED, 0, "Largest norm of a gradient, 0 for any; beyond it the gradient is shortened"),
   ENUM(clip_layers, MuonClipLayersTypes, 0, "Whose gradients are clipped"),
-  TEXT(layer_rule, MUON_PARAMETER_FIXED, "Rule of the layers that no pattern matches (lmo|adamw|nadamw|soap|sgd|frozen)"),
-  TEXT(rule_match, MUON_PARAMETER_FIXED, "Rules of layers by their names, pattern:rule with commas between them"),
+  TEXT(layer_type, MUON_PARAMETER_FIXED, "Type of the layers that no pattern matches (lmo|adamw|nadamw|soap|sgd|frozen)"),
+  TEXT(layer_types, MUON_PARAMETER_FIXED, "Types of layers by their names, pattern:type with commas between them"),
   RATE(REAL, adamw_learning_rate, 1e-3, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_AUTO, "Learning rate of AdamW, NAdamW and SOAP, -1: that of the optimizer"),
   RATE(REAL, adamw_weight_decay, PETSC_DETERMINE, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_AUTO, "Weight decay of AdamW, NAdamW and SOAP, -1: that of the optimizer"),
   RATE(REAL, adamw_beta1, MUON_ADAMW_BETA1, 0, 1, NULL, MUON_PARAMETER_BELOW, "Decay of the mean of gradients"),
@@ -82,7 +82,7 @@ const MuonParameter MuonParameters_Private[] = {
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /* Groups of -help and the first row of each; an addon or a type is a group by its name */
-static const char *const MuonHeadings[][2] = {{"learning_rate", "basics"}, {"schedule", "schedule"},    {"momentum", "momentum, weight decay, clipping"}, {"layer_rule", "layers"}, {"assembly", "communication"}, {"max_steps", "run, precision"},
+static const char *const MuonHeadings[][2] = {{"learning_rate", "basics"}, {"schedule", "schedule"},    {"momentum", "momentum, weight decay, clipping"}, {"layer_type", "layers"}, {"assembly", "communication"}, {"max_steps", "run, precision"},
                                               {"check_device", "device"},  {"checkpoint", "checkpoint"}};
 
 const char *MuonHeading_Private(PetscObject object, const MuonParameter *row)
@@ -122,8 +122,8 @@ PetscErrorCode MuonChangingText_Private(PetscObject object, const MuonParameter 
 {
   PetscFunctionBegin;
   if (row->flags & MUON_PARAMETER_DATA) PetscFunctionReturn(PETSC_SUCCESS);
-  if (IS(row, rule_match)) PetscCall(MuonCheckRuleMatchText_Private((Muon)object, value));
-  if (IS(row, layer_rule)) PetscCall(MuonCheckRuleText_Private((Muon)object, value));
+  if (IS(row, layer_types)) PetscCall(MuonCheckLayerTypesText_Private((Muon)object, value));
+  if (IS(row, layer_type)) PetscCall(MuonCheckLayerTypeText_Private((Muon)object, value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -134,7 +134,7 @@ PetscErrorCode MuonChanged_Private(PetscObject object, const MuonParameter *row)
   PetscFunctionBegin;
   if (row->flags & MUON_PARAMETER_DATA) PetscFunctionReturn(PETSC_SUCCESS);
   if (IS(row, device_batch_bytes)) PetscCall(MuonWorkspaceSetBatch(muon->work, (size_t)muon->device_batch_bytes));
-  for (PetscInt l = 0; l < muon->nlayers && (IS(row, rule_match) || IS(row, layer_rule)); l++) PetscCall(MuonMatchRule_Private(muon, muon->layer[l]));
+  for (PetscInt l = 0; l < muon->nlayers && (IS(row, layer_types) || IS(row, layer_type)); l++) PetscCall(MuonMatchLayerType_Private(muon, muon->layer[l]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -396,7 +396,7 @@ PetscErrorCode MuonSetWeightDecay(Muon muon, PetscReal decay, MuonWeightDecaySty
   of AdamW changes every entry by about the rate. A step of Muon has singular values equal to the rate. The schedule
   multiplies both. `MuonLayerSetLearningRate()` overrides the rate for a layer.
 
-.seealso: `Muon`, `MuonSetLearningRate()`, `MuonSetRuleMatch()`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`
+.seealso: `Muon`, `MuonSetLearningRate()`, `MuonSetLayerTypes()`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`
 @*/
 PetscErrorCode MuonSetAdamW(Muon muon, PetscReal rate, PetscReal beta1, PetscReal beta2, PetscReal epsilon, PetscReal decay)
 {

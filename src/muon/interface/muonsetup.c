@@ -87,7 +87,7 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
   PetscCall(MuonCheckShards_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon, PETSC_TRUE));
   PetscCall(MuonCheckDevice_Private(muon));
-  PetscCall(MuonCheckRuleMatch_Private(muon, NULL));
+  PetscCall(MuonCheckLayerTypes_Private(muon, NULL));
   PetscCall(MuonClipSetUp_Private(muon));
   PetscCall(MuonCheckHashes_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall((*muon->group[g]->ops->setup)(muon, muon->group[g]));

@@ -44,19 +44,19 @@ static PetscErrorCode MuonDescribeMessages_Private(const MuonShard *shard, size_
 static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 {
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " layers: name, shape, rule, norm, radius factor, owner, messages\n", muon->nlayers));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " layers: name, shape, type, norm, radius factor, owner, messages\n", muon->nlayers));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     MuonLayer     layer = muon->layer[l];
-    MuonLayerRule rule;
+    MuonLayerType type;
     MuonLMO       lmo;
     PetscViewer   string;
     PetscReal     factor;
     char          owner[32] = "", radius[32] = "-", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[128] = "";
     PetscBool     islmo;
 
-    PetscCall(MuonLayerGetRule(layer, &rule));
-    PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &islmo));
+    PetscCall(MuonLayerGetType(layer, &type));
+    PetscCall(PetscStrcmp(type, MUONLAYERLMO, &islmo));
     PetscCall(MuonLayerGetLMO(layer, &lmo));
     PetscCall(PetscViewerStringOpen(PETSC_COMM_SELF, norm, sizeof(norm), &string));
     if (islmo) PetscCall(MuonLMOView(lmo, string));
@@ -70,7 +70,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     else PetscCall(PetscSNPrintf(owner, sizeof(owner), "%s %d", layer->ranks > 1 ? "worker" : muon->home_of[l] >= 0 ? "node" : "rank", layer->owner));
     if (layer->shard != NULL) PetscCall(MuonDescribeMessages_Private((const MuonShard *)layer->shard, sizeof(messages), messages));
     PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s%s, %s, %s, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, rule, layer->why, islmo ? norm + 1 : "-", radius, owner));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s%s, %s, %s, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, type, layer->why, islmo ? norm + 1 : "-", radius, owner));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s%s%s\n", rows, messages[0] ? ", " : "", messages));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
@@ -127,7 +127,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "step %" PetscInt_FMT " of %" PetscInt_FMT ", %s\n", muon->step, muon->max_steps, MuonConvergedReasons[muon->reason]));
   MuonTryAddons(muon, view, muon, viewer);
   if (muon->preset != NULL) PetscCall(MuonPresetView_Private(muon, viewer));
-  PetscCall(MuonCheckRuleMatch_Private(muon, viewer));
+  PetscCall(MuonCheckLayerTypes_Private(muon, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, momentum %g at the %s%s\n", (double)muon->learning_rate, (double)muon->momentum,
                                    muon->momentum_at < 0  ? "type's own place"
                                    : muon->nested != NULL ? "worker"
@@ -154,7 +154,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
 
     if (other && group->home <= 0) PetscCall(MuonExchangeView(group->exchange, viewer)); /* of means, beside votes; of another depth */
   }
-  PetscCall(MuonViewRules_Private(muon, viewer));
+  PetscCall(MuonViewLayerTypes_Private(muon, viewer));
   PetscCall(MuonViewLayers_Private(muon, viewer));
   for (PetscInt l = 0; l < muon->nlayers; l++) entries += (PetscLogDouble)muon->layer[l]->m * (PetscLogDouble)muon->layer[l]->n;
   PetscCall(MuonGetMemory(muon, &mine[0], &mine[1], &mine[2]));

@@ -4,7 +4,7 @@
 
 /*
    Published optimizers by name: the keys that each sets. A preset is read like an options database, before the user's. Layers
-   whose names match edges have the norm, or AdamW if they are vectors or there is no norm; the others have the rule.
+   whose names match edges have the norm, or AdamW if they are vectors or there is no norm; the others have the type.
 */
 typedef struct {
   const char        *name;
@@ -12,7 +12,7 @@ typedef struct {
   const char        *keys;
   const char *const *edges;
   const char        *norm;
-  MuonLayerRule      rule;
+  MuonLayerType      layers;
 } MuonPreset;
 
 /* Components of names: of first filters and heads of image networks, of other heads, of embeddings; ^ is for the first */
@@ -76,10 +76,10 @@ static const MuonPreset MuonPresets[] = {
   {"ef21", MUONEF21, EF21("topk"), NORMS},
   {"ef21-rank15", MUONEF21, EF21("rankk"), NORMS},
   {"muloco", MUONLOCAL, OUTER("30", "dense", "0.7", "0.6") " -muon_momentum 0.9 -muon_momentum_style ema -muon_nesterov none -muon_shape_factor scion" POLAR_KJ ADAMW("0.99", "1e-8"), HIDDEN},
-  {"diloco", MUONLOCAL, OUTER("500", "dense", "0.7", "0.9") " -muon_layer_rule adamw -muon_adamw_learning_rate 4e-4 -muon_adamw_weight_decay 0.1", ALIKE},
+  {"diloco", MUONLOCAL, OUTER("500", "dense", "0.7", "0.9") " -muon_layer_type adamw -muon_adamw_learning_rate 4e-4 -muon_adamw_weight_decay 0.1", ALIKE},
   {"sparseloco", MUONLOCAL,
    OUTER("30", "ef14", "1",
-         "0") " -muon_layer_rule adamw -outer_ef14_feedback 0.95 -outer_ef14_compressor_rules all -outer_ef14_compressor topk -outer_ef14_compressor_ratio 0.015625 -outer_ef14_compressor_block_entries 4096 -outer_ef14_compressor_values 2bit",
+         "0") " -muon_layer_type adamw -outer_ef14_feedback 0.95 -outer_ef14_compressor_layers all -outer_ef14_compressor topk -outer_ef14_compressor_ratio 0.015625 -outer_ef14_compressor_block_entries 4096 -outer_ef14_compressor_values 2bit",
    ALIKE},
 };
 
@@ -122,13 +122,13 @@ static PetscBool MuonPresetNames_Private(const char word[], MuonLayer layer)
   return PETSC_FALSE;
 }
 
-PetscErrorCode MuonPresetFindEdge_Private(Muon muon, MuonLayer layer, const char **edge, const char **norm, MuonLayerRule *rule)
+PetscErrorCode MuonPresetFindEdge_Private(Muon muon, MuonLayer layer, const char **edge, const char **norm, MuonLayerType *type)
 {
   const MuonPreset *preset;
 
   PetscFunctionBegin;
   *edge = *norm = NULL;
-  *rule         = MUONLAYERLMO;
+  *type         = MUONLAYERLMO;
   if (muon->preset == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonPresetFind_Private(muon, muon->preset, &preset));
   *norm = preset->norm;
@@ -137,7 +137,7 @@ PetscErrorCode MuonPresetFindEdge_Private(Muon muon, MuonLayer layer, const char
   else {
     for (const char *const *word = preset->edges; word != NULL && *word != NULL && *edge == NULL; word++) *edge = MuonPresetNames_Private(*word, layer) ? *word + strspn(*word, "^") : NULL;
   }
-  *rule = *edge != NULL && preset->norm == NULL ? MUONLAYERADAMW : preset->rule;
+  *type = *edge != NULL && preset->norm == NULL ? MUONLAYERADAMW : preset->layers;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -162,7 +162,7 @@ PetscErrorCode MuonPresetRead_Private(Muon muon, PetscObject object)
 {
   const char *const prefix = ((PetscObject)muon)->prefix;
   const char       *edge = NULL, *norm = NULL;
-  MuonLayerRule     rule;
+  MuonLayerType     type;
   const MuonPreset *preset;
   PetscOptions      options;
   PetscErrorCode    ierr;
@@ -172,7 +172,7 @@ PetscErrorCode MuonPresetRead_Private(Muon muon, PetscObject object)
   PetscCall(PetscOptionsCreate(&options));
   if (prefix != NULL) PetscCall(PetscOptionsPrefixPush(options, prefix));
   PetscCall(PetscOptionsInsertString(options, preset->keys));
-  if (object->classid == MUONLAYER_CLASSID) PetscCall(MuonPresetFindEdge_Private(muon, (MuonLayer)object, &edge, &norm, &rule));
+  if (object->classid == MUONLAYER_CLASSID) PetscCall(MuonPresetFindEdge_Private(muon, (MuonLayer)object, &edge, &norm, &type));
   if (edge != NULL && norm != NULL) PetscCall(PetscOptionsSetValue(options, "-lmo_type", norm));
   if (prefix != NULL) PetscCall(PetscOptionsPrefixPop(options));
   ierr = MuonParametersReadFrom(object, options);

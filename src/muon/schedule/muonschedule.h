@@ -40,27 +40,27 @@ PETSC_INTERN PetscErrorCode MuonCheckSchedule_Private(Muon);
 /* The layers without a rate, a momentum or a decay of their own get those of this step */
 PETSC_INTERN PetscErrorCode MuonFollowSchedule_Private(Muon);
 /*
-   The optimizer of the first pattern of -muon_rule_match that matches a layer's name, or that of the preset; prints patterns on a viewer, or warns of
+   The optimizer of the first pattern of -muon_layer_types that matches a layer's name, or that of the preset; prints patterns on a viewer, or warns of
    unused patterns; the number of layers and entries of each optimizer
 */
-/* An error where a text is not one of -muon_rule_match, or no rule */
-PETSC_INTERN PetscErrorCode MuonCheckRuleMatchText_Private(Muon, const char[]);
-PETSC_INTERN PetscErrorCode MuonCheckRuleText_Private(Muon, const char[]);
-PETSC_INTERN PetscErrorCode MuonMatchRule_Private(Muon, MuonLayer);
-PETSC_INTERN PetscErrorCode MuonCheckRuleMatch_Private(Muon, PetscViewer);
+/* An error where a text is not one of -muon_layer_types, or no type */
+PETSC_INTERN PetscErrorCode MuonCheckLayerTypesText_Private(Muon, const char[]);
+PETSC_INTERN PetscErrorCode MuonCheckLayerTypeText_Private(Muon, const char[]);
+PETSC_INTERN PetscErrorCode MuonMatchLayerType_Private(Muon, MuonLayer);
+PETSC_INTERN PetscErrorCode MuonCheckLayerTypes_Private(Muon, PetscViewer);
 /*
    The rate of the coming step that monitors show: Muon's own where a layer has the optimizer lmo, else that of the
    first layer
 */
 PETSC_INTERN PetscErrorCode MuonGetShownRate_Private(Muon, PetscReal *);
-PETSC_INTERN PetscErrorCode MuonViewRules_Private(Muon, PetscViewer);
+PETSC_INTERN PetscErrorCode MuonViewLayerTypes_Private(Muon, PetscViewer);
 /* The type that a preset is of */
 PETSC_INTERN PetscErrorCode MuonPresetGetType_Private(Muon, const char name[], const char *type[]);
 /*
    The preset's name for a layer that is not a hidden matrix, NULL for others; the preset's norm for such layers, NULL for none,
    and the optimizer of this one
 */
-PETSC_INTERN PetscErrorCode MuonPresetFindEdge_Private(Muon, MuonLayer, const char **edge, const char **norm, MuonLayerRule *rule);
+PETSC_INTERN PetscErrorCode MuonPresetFindEdge_Private(Muon, MuonLayer, const char **edge, const char **norm, MuonLayerType *type);
 PETSC_INTERN PetscErrorCode MuonPresetView_Private(Muon, PetscViewer);
 /* The optimizer or one of its layers reads the keys of the preset, and no others */
 PETSC_INTERN PetscErrorCode MuonPresetRead_Private(Muon, PetscObject);

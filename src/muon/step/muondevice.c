@@ -43,7 +43,7 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
     const MuonCompressor c[2]  = {shard->up, shard->down};
     MuonLMO              lmo;
     MuonPolar            polar;
-    MuonLayerRule        rule;
+    MuonLayerType        type;
     PetscBool            is;
     const char *const    name = ((PetscObject)shard->layer)->name;
     const MPI_Comm       comm = PetscObjectComm((PetscObject)muon);
@@ -51,8 +51,8 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
     if (shard->layer->shape.memory == MUON_HOST) continue;
     if (first == NULL) first = name;
     for (int way = 0; way < 2; way++) PetscCheck(c[way]->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which compressor %s has no kernels", name, ((PetscObject)c[way])->type_name);
-    PetscCall(MuonLayerGetRule(shard->layer, &rule));
-    PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &is));
+    PetscCall(MuonLayerGetType(shard->layer, &type));
+    PetscCall(PetscStrcmp(type, MUONLAYERLMO, &is));
     if (is == PETSC_FALSE) continue;
     PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
     PetscCheck(lmo->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_type %s has no kernels", name, ((PetscObject)lmo)->type_name);

@@ -133,7 +133,7 @@ static PetscErrorCode MuonCheckSlots_Private(Muon muon, const MuonShard *shard)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)layer, MUONLAYERSOAP, &soap));
-  PetscCheck(!soap || shard->port->ranges == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_rule soap: its rows are spread over %d ranks, and it turns both sides; expected another rule, or a matrix on one rank",
+  PetscCheck(!soap || shard->port->ranges == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_type soap: its rows are spread over %d ranks, and it turns both sides; expected another type, or a matrix on one rank",
              MuonPrefix(muon), ((PetscObject)layer)->name, shard->group->grid->size);
   for (int place = MUON_SLOT_BEFORE; place < MUON_SLOT_MOVE && key == NULL; place++) key = MuonLayerHasSlot(layer, (MuonSlotPlace)place);
   if (key == NULL) PetscFunctionReturn(PETSC_SUCCESS);
@@ -187,7 +187,7 @@ static PetscErrorCode MuonPairsReason_Private(Muon muon, const MuonShard *shard,
   if (shard->group->ops->votes) PetscCall(PetscSNPrintf(reason, length, "-%smuon_type %s votes on signs, expected another", MuonPrefix(muon), ((PetscObject)muon)->type_name));
   else if (shard->port->ranges != NULL) PetscCall(PetscSNPrintf(reason, length, "its rows are spread over %d ranks, expected another -%smuon_exchange_type", shard->group->grid->size, MuonPrefix(muon)));
   else if (muon->state_precision > MUON_STATE_PRECISION_SINGLE) PetscCall(PetscSNPrintf(reason, length, "-%smuon_state_precision %s is of real matrices, expected native or single", MuonPrefix(muon), MuonStatePrecisions[muon->state_precision]));
-  else if (soap) PetscCall(PetscSNPrintf(reason, length, "rule %s is of real matrices, expected %s, %s, %s, %s or %s", ((PetscObject)layer)->type_name, MUONLAYERLMO, MUONLAYERADAMW, MUONLAYERNADAMW, MUONLAYERSGD, MUONLAYERFROZEN));
+  else if (soap) PetscCall(PetscSNPrintf(reason, length, "type %s is of real matrices, expected %s, %s, %s, %s or %s", ((PetscObject)layer)->type_name, MUONLAYERLMO, MUONLAYERADAMW, MUONLAYERNADAMW, MUONLAYERSGD, MUONLAYERFROZEN));
   else if (muon->weight_decay_style == (int)MUON_WEIGHT_DECAY_CAUTIOUS) PetscCall(PetscSNPrintf(reason, length, "-%smuon_weight_decay_style cautious compares signs, expected decoupled or coupled", MuonPrefix(muon)));
   for (int place = MUON_SLOT_BEFORE; place <= MUON_SLOT_MOVE && reason[0] == '\0'; place++) {
     const char *const key = MuonLayerHasSlot(layer, (MuonSlotPlace)place);

@@ -455,7 +455,7 @@ def merge(run):
     at = int(row["step"])
     points.append("%d:%s:%.6g:%.0f:%.0f:%.0f:%.0f" % (at, row["tokens"], float(steps[at]["validation"]), float(row["paper_up"]) / 8, float(row["paper_down"]) / 8, *sent))
   points = points[::-1][::max(-(-len(points) // 40), 1)][::-1]
-  compressed = re.search(r"-ef(21|14)_compressor ", run.options) and "-muon_layer_embed_rule adamw" in run.options and "_compressor_rules all" not in run.options
+  compressed = re.search(r"-ef(21|14)_compressor ", run.options) and "-muon_layer_embed_type adamw" in run.options and "_compressor_layers all" not in run.options
   return dict(work="%.6g" % (min(work) if min(work) < math.inf else 0), plain=4 * 256 * int(take(run.options.split(), "-nanogpt_width")[1]) if compressed else 0, curve=" ".join(points), points=len(points))
 
 
@@ -603,7 +603,7 @@ class Report:
 
   def advice(self):
     """The file of share/petscmuon/advise --study: options that say what is sent and when, and last losses."""
-    kept, lines = r"-(muon_(type|delay(_correction)?|node_size|momentum_at|layer_rule)|(outer|local|ef21|ef14|sign)_\w+)( [^-]\S*)?", []
+    kept, lines = r"-(muon_(type|delay(_correction)?|node_size|momentum_at|layer_type)|(outer|local|ef21|ef14|sign)_\w+)( [^-]\S*)?", []
     for name in self.plan.runs:
       values = [one["loss"] for one in self.found.get((name, self.plan.first), {}).values() if math.isfinite(one["loss"])]
       words = canonical(["-muon_type", take(self.plan.all + self.plan.runs[name][2], "-nanogpt_runs")[1] or "ef21"] + self.plan.all + self.plan.runs[name][2])

@@ -31,7 +31,7 @@ METHODS = {
   "nuclear": ("Muon, nuclear", MUON + "-lmo_type nuclear", "-muon_learning_rate", (-4, -3, -2)),
   "ball": ("Muon, nuclear, told the nuclear norm", MUON + "-lmo_type nuclear -muon_weight_decay 1", "-muon_learning_rate", (-4, -3, -2)),
   "spectral": ("Muon, spectral", MUON + "-lmo_type spectral", "-muon_learning_rate", (-8, -7, -6)),
-  "adamw": ("AdamW", "-tao_type muon -muon_schedule linear -muon_rule_match *:adamw", "-muon_adamw_learning_rate", (-8, -7, -6)),
+  "adamw": ("AdamW", "-tao_type muon -muon_schedule linear -muon_layer_types *:adamw", "-muon_adamw_learning_rate", (-8, -7, -6)),
   "lmvm": ("L-BFGS of TAO, `lmvm`", "-tao_type lmvm", None, ()),
   "fista": ("FISTA", "-recovery_method fista", "-recovery_rate", (-9, -8, -7)),
   "factored": ("factored descent, told the rank", "-recovery_method factored", "-recovery_rate", (-2, -1, 0)),

@@ -66,17 +66,17 @@ class Layer:
     self._gradient, self._provided = g, True
 
   @property
-  def rule(self):
-    rule = ctypes.c_char_p()
-    library().call("MuonLayerGetRule", self._handle, ctypes.byref(rule))
-    return rule.value.decode()
+  def type(self):
+    type = ctypes.c_char_p()
+    library().call("MuonLayerGetType", self._handle, ctypes.byref(type))
+    return type.value.decode()
 
   def _check(self):
     if address_of(self.tensor, self._memory) != self._memory.pointer:
       raise ValueError('layer "%s": the memory of the tensor is another than when the layer was added: tensors of layers are changed in place, and not replaced by .to(), .data = or resize' % self.name)
     if self._gradient is not None and address_of(self._gradient.keep[0], self._gradient) != self._gradient.pointer:
       raise ValueError('layer "%s": the memory of the gradient is another than when it was set' % self.name)
-    if not self._provided and self.rule != "frozen":
+    if not self._provided and self.type != "frozen":
       raise Error('layer "%s" got no gradient in this step: call set_gradient() before each step, or in its routine; set_gradient(None) says that there is none' % self.name)
 
 
@@ -164,13 +164,13 @@ class Muon:
     library().call("MuonLayerArrayInitialize", ctypes.byref(array))
     return array
 
-  def add_layer(self, name, tensor, rule=None, kind=0):
-    """Adds a tensor or an array of float32 or float64, which steps then change in place; in the memory of a GPU where the library was built with it. More dimensions than two are a matrix of the first against the others. rule is one of C's, 'adamw' for
-    instance; -muon_rule_match gives rules by names."""
+  def add_layer(self, name, tensor, type=None, kind=0):
+    """Adds a tensor or an array of float32 or float64, which steps then change in place; in the memory of a GPU where the library was built with it. More dimensions than two are a matrix of the first against the others. type is one of C's, 'adamw' for
+    instance; -muon_layer_types gives types by names."""
     self._idle("Muon.add_layer()")
     what, text = 'layer "%s"' % name, _bytes("the name of a layer", name)
-    if getattr(tensor, "requires_grad", None) is False and rule != "frozen":
-      raise ValueError("%s: requires_grad is False, so that nothing computes a gradient: give it the rule 'frozen', or pass tensor.numpy() where the program computes gradients itself" % what)
+    if getattr(tensor, "requires_grad", None) is False and type != "frozen":
+      raise ValueError("%s: requires_grad is False, so that nothing computes a gradient: give it the type 'frozen', or pass tensor.numpy() where the program computes gradients itself" % what)
     if getattr(tensor, "requires_grad", False) and not getattr(tensor, "is_leaf", True):
       raise ValueError("%s: is_leaf is False: a result of other tensors is gone after the step, expected a parameter" % what)
     memory = memory_of(what, tensor, True)
@@ -183,8 +183,8 @@ class Muon:
     c.call("MuonAddLayerArray", self._handle, text, ctypes.byref(array), ctypes.byref(handle))
     layer = Layer(self, name, tensor, handle, memory)
     self._layers.append(layer)
-    if rule is not None:
-      c.call("MuonLayerSetRule", handle, _bytes("rule", rule))
+    if type is not None:
+      c.call("MuonLayerSetType", handle, _bytes("type", type))
     return layer
 
   @property

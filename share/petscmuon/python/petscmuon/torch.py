@@ -27,7 +27,7 @@ from ._muon import Muon as _Muon
 HALF = (torch.bfloat16, torch.float16)
 # The options behind muon_ that arguments are
 KEYS = {"lr": "learning_rate", "momentum": "momentum", "weight_decay": "weight_decay", "adamw_lr": "adamw_learning_rate"}
-ADAM = ("adamw", "nadamw", "soap")  # rules with the rate and the decay of AdamW
+ADAM = ("adamw", "nadamw", "soap")  # types with the rate and the decay of AdamW
 _optimizers = weakref.WeakSet()
 
 
@@ -46,18 +46,18 @@ def _parameters(params):
 class Muon(torch.optim.Optimizer):
   """An optimizer for parameters of float32, float64, bfloat16 or float16. The last two are trained as copies in float32. They are in the memory of the host, or of a GPU that the library was built for. Collective, as are its methods.
 
-  params are a module, parameters, pairs of a name and a parameter, or groups of them. A group may have lr, momentum, weight_decay, rule and adamw_lr, and torch's schedulers change the first three between steps. rule is 'lmo', 'adamw',
+  params are a module, parameters, pairs of a name and a parameter, or groups of them. A group may have lr, momentum, weight_decay, type and adamw_lr, and torch's schedulers change the first three between steps. type is 'lmo', 'adamw',
   'nadamw', 'soap', 'sgd' or 'frozen'. Without it parameters of two dimensions and more take 'lmo', and the others 'adamw' with the rate adamw_lr, which changes as lr does. comm, options, prefix and on_nan are those of petscmuon.Muon:
-  '-muon_preset torch' steps as torch.optim.Muon does, with AdamW for embeddings and heads, by their names, and for each torch.nn.Embedding of a module, where there is no rule.
+  '-muon_preset torch' steps as torch.optim.Muon does, with AdamW for embeddings and heads, by their names, and for each torch.nn.Embedding of a module, where there is no type.
   lr, momentum, weight_decay and adamw_lr are the options -muon_learning_rate, -muon_momentum, -muon_weight_decay and -muon_adamw_learning_rate; None leaves them to options
   and presets, and param_groups show what is in force. folder is one that all ranks see, for state_dict(); the system's for temporary files by default. An optimizer that had some of the parameters before ends, once this one is made.
   """
 
-  def __init__(self, params, lr=None, momentum=None, weight_decay=None, rule=None, adamw_lr=None, comm=None, options=None, prefix=None, folder=None, verbose=True, on_nan="raise"):
+  def __init__(self, params, lr=None, momentum=None, weight_decay=None, type=None, adamw_lr=None, comm=None, options=None, prefix=None, folder=None, verbose=True, on_nan="raise"):
     self._layers, self._told, self._own, self._folder = None, {}, {}, folder or tempfile.gettempdir()
     self.muon, given = _Muon(comm, {} if options is None else options, prefix, on_nan), dict(lr=lr, momentum=momentum, weight_decay=weight_decay, adamw_lr=adamw_lr)
     try:
-      self._together("Muon()", self._add_layers, params, rule, given)
+      self._together("Muon()", self._add_layers, params, type, given)
       self.muon._read_options()
       self._together("Muon()", self._show, lr)
     except Exception:
@@ -94,19 +94,19 @@ class Muon(torch.optim.Optimizer):
     library().call("MuonGetParameter", self.muon._handle, key.encode(), text, ctypes.c_size_t(len(text)))
     return None if text.value == b"auto" else float(text.value)
 
-  def _of_rule(self, what, rule):
-    """The rate or the decay of the layers of a rule."""
-    own = self._get("muon_%s_%s" % ("sgd" if rule == "sgd" else "adamw", what)) if rule in (*ADAM, "sgd") else None
+  def _of_type(self, what, type):
+    """The rate or the decay of the layers of a type."""
+    own = self._get("muon_%s_%s" % ("sgd" if type == "sgd" else "adamw", what)) if type in (*ADAM, "sgd") else None
     return self._get("muon_" + what) if own is None else own
 
-  def _add_layers(self, params, rule, given):
+  def _add_layers(self, params, type, given):
     for argument, key in KEYS.items():
       if given[argument] is not None and self._has("muon_" + key):
         raise ValueError("%s=%g and the option -%smuon_%s are both given, expected one of them" % (argument, given[argument], self.muon._prefix, key))
       if given[argument] is not None:
         library().call("PetscOptionsSetValue", self.muon._options, ("-%smuon_%s" % (self.muon._prefix, key)).encode(), repr(float(given[argument])).encode())
     params, embeddings = _parameters(params)
-    super().__init__(params, dict(dict.fromkeys(KEYS), rule=rule))
+    super().__init__(params, dict(dict.fromkeys(KEYS), type=type))
     layers, names, mine = [], {}, {id(p) for group in self.param_groups for p in group["params"]}
     self.muon._replaces = [old.muon for old in _optimizers if any(id(layer[3]) in mine for layer in old._layers) and old.muon._handle]
     for g, group in enumerate(self.param_groups):
@@ -121,23 +121,23 @@ class Muon(torch.optim.Optimizer):
           raise ValueError("parameters '%s' and '%s' are both '%s' to options, expected names that differ" % (names[key.lower()], name, key))
         names[key.lower()] = name
         trained = p.detach().float().contiguous().requires_grad_() if p.dtype in HALF else p
-        layers.append((name, g, p, trained, self.muon.add_layer(key, trained, group["rule"] or (None if p.dim() >= 2 else "adamw"), 2 if id(p) in embeddings else int(p.dim() > 1))))
+        layers.append((name, g, p, trained, self.muon.add_layer(key, trained, group["type"] or (None if p.dim() >= 2 else "adamw"), 2 if id(p) in embeddings else int(p.dim() > 1))))
     self._layers = layers
 
   def _show(self, lr):
-    """Rules and numbers as options and presets left them go to the groups, where these do not say otherwise."""
-    layers = self._layers = [(name, g, layer.rule, p, trained, layer) for name, g, p, trained, layer in self._layers]
+    """Types and numbers as options and presets left them go to the groups, where these do not say otherwise."""
+    layers = self._layers = [(name, g, layer.type, p, trained, layer) for name, g, p, trained, layer in self._layers]
     for g, group in enumerate(self.param_groups):
       mine = [layer for layer in layers if layer[1] == g]
-      rules = [group["rule"]] if group["rule"] else sorted((layer[2] for layer in mine), key="lmo".__ne__) or ["lmo"]
-      shown = dict(lr=lr if group["rule"] and lr is not None else self._of_rule("learning_rate", group["rule"] or "lmo"), momentum=self._get("muon_momentum"), weight_decay=self._of_rule("weight_decay", rules[0]), adamw_lr=self._of_rule("learning_rate", "adamw"))
+      types = [group["type"]] if group["type"] else sorted((layer[2] for layer in mine), key="lmo".__ne__) or ["lmo"]
+      shown = dict(lr=lr if group["type"] and lr is not None else self._of_type("learning_rate", group["type"] or "lmo"), momentum=self._get("muon_momentum"), weight_decay=self._of_type("weight_decay", types[0]), adamw_lr=self._of_type("learning_rate", "adamw"))
       for name, _, each, _, _, layer in mine:
         own = "muon_layer_%s_" % layer.name
         if self._has(own + "learning_rate"):
           self._own[name] = self._get(own + "learning_rate")
-        elif each not in ("lmo", *ADAM, group["rule"]):
-          self._own[name] = self._of_rule("learning_rate", each)
-        self._told[name, "learning_rate"] = self._own.get(name, self._of_rule("learning_rate", each))
+        elif each not in ("lmo", *ADAM, group["type"]):
+          self._own[name] = self._of_type("learning_rate", each)
+        self._told[name, "learning_rate"] = self._own.get(name, self._of_type("learning_rate", each))
         self._told.update({(name, key): shown[key] for key in ("momentum", "weight_decay") if group[key] is None or self._has(own + key)})
       group.update({key: value for key, value in shown.items() if group[key] is None})
       group["first_lr"] = group["lr"]
@@ -152,7 +152,7 @@ class Muon(torch.optim.Optimizer):
     """Rates, momenta and decays of the groups go to the layers, where they changed."""
     for name, g, each, _, _, layer in self._layers:
       group = self.param_groups[g]  # which load_state_dict() replaces
-      own = self._own.get(name, group["adamw_lr"] if each in ADAM and group["rule"] != each else None)
+      own = self._own.get(name, group["adamw_lr"] if each in ADAM and group["type"] != each else None)
       rate = group["lr"] if own is None else own * (group["lr"] / group["first_lr"] if group["first_lr"] else float(group["lr"] > 0))
       for key, value in (("learning_rate", rate), ("momentum", group["momentum"]), ("weight_decay", group["weight_decay"])):
         if each == "frozen" or key == "momentum" and each != "lmo" or self._told.get((name, key)) == value:
@@ -163,7 +163,7 @@ class Muon(torch.optim.Optimizer):
   def _gradients(self):
     for name, _, each, p, trained, layer in self._layers:
       if p.grad is None and each != "frozen":
-        raise Error("parameter '%s' has no gradient: its loss does not depend on it, or backward() was not called; rule='frozen' leaves it out" % name)
+        raise Error("parameter '%s' has no gradient: its loss does not depend on it, or backward() was not called; type='frozen' leaves it out" % name)
       if each == "frozen":
         continue
       grad = p.grad

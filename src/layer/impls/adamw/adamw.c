@@ -225,7 +225,7 @@ static PetscErrorCode MuonLayerDestroy_AdamW(MuonLayer layer)
   The layer's owner keeps the moments, in the precision of the optimizer's state (`MuonStatePrecision`). Parameters take
   effect at the next step.
 
-.seealso: `MuonLayer`, `MuonLayerSetRule()`, `MuonLayerRule`, `MUONLAYERNADAMW`
+.seealso: `MuonLayer`, `MuonLayerSetType()`, `MuonLayerType`, `MUONLAYERNADAMW`
 M*/
 
 /*MC
@@ -236,9 +236,9 @@ M*/
   Note:
   As `MUONLAYERADAMW` with the numerator (b1 m + (1-b1) G)/(1-b1^t), m the updated moment.
 
-.seealso: `MuonLayer`, `MuonLayerSetRule()`, `MuonLayerRule`, `MUONLAYERADAMW`
+.seealso: `MuonLayer`, `MuonLayerSetType()`, `MuonLayerType`, `MUONLAYERADAMW`
 M*/
-PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_AdamW(MuonLayer layer)
+PETSC_EXTERN PetscErrorCode MuonLayerCreate_AdamW(MuonLayer layer)
 {
   MuonLayer_AdamW *adamw;
 

@@ -8,9 +8,9 @@
   Note:
   A frozen layer needs no gradient, sends no message and has no state.
 
-.seealso: `MuonLayer`, `MuonLayerSetRule()`, `MuonLayerRule`
+.seealso: `MuonLayer`, `MuonLayerSetType()`, `MuonLayerType`
 M*/
-PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_Frozen(MuonLayer layer)
+PETSC_EXTERN PetscErrorCode MuonLayerCreate_Frozen(MuonLayer layer)
 {
   PetscFunctionBegin;
   layer->frozen = PETSC_TRUE;

@@ -14,9 +14,9 @@ static PetscErrorCode MuonLayerStep_SGD(MuonLayer layer, MuonLayerStepInfo *info
 
   Level: intermediate
 
-.seealso: `MuonLayer`, `MuonLayerSetRule()`, `MuonLayerRule`
+.seealso: `MuonLayer`, `MuonLayerSetType()`, `MuonLayerType`
 M*/
-PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_SGD(MuonLayer layer)
+PETSC_EXTERN PetscErrorCode MuonLayerCreate_SGD(MuonLayer layer)
 {
   PetscFunctionBegin;
   layer->flops              = 4;

@@ -40,7 +40,7 @@ static PetscErrorCode MuonLayerSetUp_SOAP(MuonLayer layer)
   PetscCall(MuonSlotsReset(kept));
   for (PetscInt b = 0; b < blocks; b++) {
     PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
-    MuonLayerCheck(layer, block.m > 1 && block.n > 1, PETSC_ERR_SUP, "rule soap: it is a vector, or has blocks that are, of %" PetscInt_FMT " x %" PetscInt_FMT " entries; expected adamw, or a matrix", block.m, block.n);
+    MuonLayerCheck(layer, block.m > 1 && block.n > 1, PETSC_ERR_SUP, "type soap: it is a vector, or has blocks that are, of %" PetscInt_FMT " x %" PetscInt_FMT " entries; expected adamw, or a matrix", block.m, block.n);
   }
   kept->nstates = STATES * blocks;
   PetscCall(PetscCalloc1(kept->nstates, &kept->state));
@@ -223,9 +223,9 @@ static PetscErrorCode MuonLayerDestroy_SOAP(MuonLayer layer)
   References:
 . * - SOAP, https://arxiv.org/abs/2409.11321
 
-.seealso: `MuonLayer`, `MuonLayerSetRule()`, `MuonLayerRule`, `MUONLAYERADAMW`, `MUONLAYERBEFORE`
+.seealso: `MuonLayer`, `MuonLayerSetType()`, `MuonLayerType`, `MUONLAYERADAMW`, `MUONLAYERBEFORE`
 M*/
-PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_SOAP(MuonLayer layer)
+PETSC_EXTERN PetscErrorCode MuonLayerCreate_SOAP(MuonLayer layer)
 {
   MuonLayer_SOAP *soap;
 

@@ -112,7 +112,7 @@ static PetscErrorCode MuonTheoryCheckLayer_Private(Muon muon, MuonLayer layer)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)layer, MUONLAYERLMO, &lmo));
-  MuonTheoryCheck(muon, lmo, "layer \"%s\" has the rule %s, and the theorem is of norm balls, expected " MUONLAYERLMO " or " MUONLAYERFROZEN, name, ((PetscObject)layer)->type_name);
+  MuonTheoryCheck(muon, lmo, "layer \"%s\" has the type %s, and the theorem is of norm balls, expected " MUONLAYERLMO " or " MUONLAYERFROZEN, name, ((PetscObject)layer)->type_name);
   MuonTheoryCheck(muon, MuonBlocksCount_Private(&layer->blocks) == 1, "layer \"%s\" is cut into blocks, and the theorem knows layers; give each block as a layer", name);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(theirs); k++) {
     MuonTheoryCheck(muon, !MuonLayerIsSet(layer, theirs[k]) || (k == 0 && MuonTheoryOf(muon)->type == MUON_THEORY_AUTO), "-%smuon_layer_%s_%s was set, and the theorem assumes that it gives it", MuonPrefix(muon), name, theirs[k]);

@@ -61,7 +61,7 @@ PetscErrorCode MuonTheoryEstimateSetUp_Private(Muon muon)
     const MuonLayer layer = muon->shard[p].layer;
 
     PetscCheck(layer->ops->applylmo != NULL && layer->ranks == 1 && muon->shard[p].port->whole == PETSC_FALSE && layer->shape.memory == MUON_HOST, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
-               "-%smuon_theory_estimate: layer \"%s\" is spread over ranks, in the memory of a device, or has no norm, expected the rule " MUONLAYERLMO " and a matrix on each rank", MuonPrefix(muon), ((PetscObject)layer)->name);
+               "-%smuon_theory_estimate: layer \"%s\" is spread over ranks, in the memory of a device, or has no norm, expected the type " MUONLAYERLMO " and a matrix on each rank", MuonPrefix(muon), ((PetscObject)layer)->name);
     most = PetscMax(most, MuonArrayEntries(&layer->shape));
   }
   e->layers = muon->nshards;

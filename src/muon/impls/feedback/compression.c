@@ -21,7 +21,7 @@ PetscErrorCode EF21MeterBegin_Private(Muon muon, MuonRecord *record)
 static PetscErrorCode EF21Distance_Private(Muon muon, const MuonShard *shard, PetscBool dual, const MuonArray *A, const MuonArray *B, double distance[2])
 {
   PetscBool     lmo;
-  MuonLayerRule rule;
+  MuonLayerType type;
   PetscReal     norm;
   MuonArray     D;
   int           exponent;
@@ -34,8 +34,8 @@ static PetscErrorCode EF21Distance_Private(Muon muon, const MuonShard *shard, Pe
   MuonArrayAxpby(-1, B, 1, &D);
   distance[0] = MuonArrayKernels(&D)->Norm(D.len, D.count, D.data, D.ld, &exponent);
   distance[0] = distance[1] = ldexp(distance[0], exponent);
-  PetscCall(MuonLayerGetRule(shard->layer, &rule));
-  PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &lmo));
+  PetscCall(MuonLayerGetType(shard->layer, &type));
+  PetscCall(PetscStrcmp(type, MUONLAYERLMO, &lmo));
   if (lmo && !shard->port->ranges) {
     PetscCall(MuonLayerComputeNormArray(shard->layer, &D, dual, &norm));
     distance[1] = (double)norm;

@@ -70,7 +70,7 @@ static PetscErrorCode MuonConfigure_EF14(Muon muon)
   Options Database Keys:
 + -ef14_compressor type          - compressor from workers to servers, followed by the keys of `MuonCompressor`
 . -ef14_server_compressor type   - compressor from servers to workers, likewise
-. -ef14_compressor_rules rules   - layers that the two apply to (lmo|all); others are sent uncompressed, unless a layer has its own key
+. -ef14_compressor_layers types  - layers that the two apply to (lmo|all); others are sent uncompressed, unless a layer has its own key
 . -ef14_compressor_min_entries n - smaller layers are sent uncompressed, unless a layer has its own key
 . -ef14_downlink downlink        - how servers send new weights (weights|step), as for `MUONEF21`
 - -ef14_feedback delta           - part of the compression error that is added to the next gradient, from 0 to 1

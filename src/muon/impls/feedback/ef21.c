@@ -184,7 +184,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   Options Database Keys:
 + -ef21_compressor type            - compressor from workers to servers, followed by the keys of `MuonCompressor`
 . -ef21_server_compressor type     - compressor from servers to workers, likewise
-. -ef21_compressor_rules rules     - layers that the two apply to (lmo|all); others are sent uncompressed, unless a layer has its own key
+. -ef21_compressor_layers types    - layers that the two apply to (lmo|all); others are sent uncompressed, unless a layer has its own key
 . -ef21_compressor_min_entries n   - smaller layers are sent uncompressed, unless a layer has its own key
 . -ef21_downlink downlink          - how servers send new weights (weights|step), `step` sends the point of the norm ball in its natural format
 . -ef21_init init                  - initial momentum and estimates (zero|gradient)

@@ -1,6 +1,6 @@
 #include "feedback.h" /*I "petscmuon.h" I*/
 
-const char *const MuonCompressorRulesTypes[] = {"lmo", "all", "MuonCompressorRules", "MUON_COMPRESSOR_RULES_", NULL};
+const char *const MuonCompressorLayersTypes[] = {"lmo", "all", "MuonCompressorLayers", "MUON_COMPRESSOR_LAYERS_", NULL};
 
 static PetscErrorCode MuonFeedbackFamily_Private(Muon muon, int down, const char before[], size_t length, char family[])
 {
@@ -50,7 +50,7 @@ static PetscErrorCode MuonFeedbackSpares_Private(Muon muon, const MuonFeedback *
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)(layer->inner != NULL ? layer->inner : layer), MUONLAYERLMO, &lmo));
-  *spares = (lmo == PETSC_FALSE && all->rules == MUON_COMPRESSOR_RULES_LMO) || MuonLayerEntries(layer) < (PetscInt64)all->min_entries ? PETSC_TRUE : PETSC_FALSE;
+  *spares = (lmo == PETSC_FALSE && all->types == MUON_COMPRESSOR_LAYERS_LMO) || MuonLayerEntries(layer) < (PetscInt64)all->min_entries ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(PetscSNPrintf(key, sizeof(key), "%scompressor", own));
   if (muon->setfromoptionscalled) PetscCall(MuonHasOptions((PetscObject)muon, key, &told));
   if (told) *spares = PETSC_FALSE;
@@ -129,7 +129,7 @@ PetscErrorCode MuonView_Feedback(Muon muon, PetscViewer viewer)
   const MuonFeedback *all = (const MuonFeedback *)muon->data;
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "compressors are for layers of %s of at least %" PetscInt_FMT " entries\n", all->rules == MUON_COMPRESSOR_RULES_ALL ? "all rules" : "the rule lmo", all->min_entries));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "compressors are for layers of %s of at least %" PetscInt_FMT " entries\n", all->types == MUON_COMPRESSOR_LAYERS_ALL ? "all types" : "the type lmo", all->min_entries));
   if (muon->setupcalled == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   for (int down = 0; down < 2; down++) {
     PetscInt   layers[2]  = {0, 0}; /* that are compressed, and that are not */
@@ -190,7 +190,7 @@ PetscErrorCode MuonDestroy_Feedback(Muon muon)
   Level: intermediate
 
   Note:
-  Parameters set here before `MuonSetUp()` apply to all layers of the optimizer lmo (`-ef21_compressor_rules`) that are
+  Parameters set here before `MuonSetUp()` apply to all layers of the optimizer lmo (`-ef21_compressor_layers`) that are
   not too small (`-ef21_compressor_min_entries`). `-muon_layer_NAME_ef21_compressor topk` and the keys below it apply
   to one layer, of any optimizer and size. After `MuonSetUp()` the type is fixed, and so is the format of the values of uncompressed layers; other
   parameters act at the next step, for layers without a value of their own.

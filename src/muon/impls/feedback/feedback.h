@@ -8,9 +8,9 @@
 
 /* The data of a type begins with it. The keys of its compressors, muon->compressor, begin with its name: "ef21_server_compressor" */
 typedef struct {
-  MuonDownlink        downlink;
-  MuonCompressorRules rules; /* other layers, and those of fewer entries, send what they have as it is */
-  PetscInt            min_entries;
+  MuonDownlink         downlink;
+  MuonCompressorLayers types; /* other layers, and those of fewer entries, send what they have as it is */
+  PetscInt             min_entries;
 } MuonFeedback;
 
 /* What a type keeps of one shard begins with it */
@@ -25,7 +25,7 @@ typedef struct {
   }
 #define MUON_FEEDBACK_ROWS(family) \
   MUON_FEEDBACK_ROW(family "downlink", ENUM, downlink, MuonDownlinks, "How owners tell the workers of new weights"), \
-    MUON_FEEDBACK_ROW(family "compressor_rules", ENUM, rules, MuonCompressorRulesTypes, "Layers that the compressors are for; the others are sent uncompressed"), \
+    MUON_FEEDBACK_ROW(family "compressor_layers", ENUM, types, MuonCompressorLayersTypes, "Layers that the compressors are for; the others are sent uncompressed"), \
     MUON_FEEDBACK_ROW(family "compressor_min_entries", INT, min_entries, NULL, "Entries of the smallest layer that the compressors are for")
 
 /* Registration of a type: a row of layers, and the prefixes of its compressors before its options that are not rows */

@@ -150,7 +150,7 @@ static PetscErrorCode MuonLocalSetControl_Private(Muon muon, PetscInt l)
   }
   if (to->control == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonArrayZero(&to->C));
-  PetscCall(MuonLayerSetRule(to->control, controls ? MUONLAYERSGD : MUONLAYERFROZEN));
+  PetscCall(MuonLayerSetType(to->control, controls ? MUONLAYERSGD : MUONLAYERFROZEN));
   to->control->ops->step      = MuonLocalStep_Control;
   to->control->workermomentum = PETSC_FALSE;
   to->control->why[0]         = '\0';
@@ -196,7 +196,7 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     MuonLocalLayer *to = &local->layer[l];
 
-    PetscCall(MuonLayerSetRule(to->outer, muon->layer[l]->frozen ? MUONLAYERFROZEN : MUONLAYERSGD));
+    PetscCall(MuonLayerSetType(to->outer, muon->layer[l]->frozen ? MUONLAYERFROZEN : MUONLAYERSGD));
     to->outer->why[0]         = '\0';
     to->outer->workermomentum = PETSC_TRUE; /* that of the outer optimizer */
     PetscCall(MuonArrayDestroy(&to->start));
@@ -212,7 +212,7 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
     const MuonShard *shard = &outer->shard[p];
 
     PetscCheck(shard->layer->inner != NULL || shard->up->assignment, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
-               "Layer \"%s\": -%slocal_control: what -%smuon_type %s compresses is no estimate of a control variate, expected -%s%s_compressor_rules lmo", shard->name, MuonPrefix(muon), MuonPrefix(outer), ((PetscObject)outer)->type_name,
+               "Layer \"%s\": -%slocal_control: what -%smuon_type %s compresses is no estimate of a control variate, expected -%s%s_compressor_layers lmo", shard->name, MuonPrefix(muon), MuonPrefix(outer), ((PetscObject)outer)->type_name,
                MuonPrefix(outer), ((PetscObject)outer)->type_name);
   }
   for (PetscInt l = 0; l < muon->nlayers; l++) {

@@ -126,7 +126,7 @@ static PetscErrorCode MuonConfigure_Sign(Muon muon)
     PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
     PetscCall(MuonLMOGetType(lmo, &type));
     PetscCall(PetscStrcmp(type != NULL ? type : MUONLMOSPECTRAL, MUONLMOSPECTRAL, &is)); /* the default */
-    MuonLayerCheck(shard->layer, is, PETSC_ERR_SUP, "lmo_type %s: layers that vote, -muon_type sign, have no norm but spectral; another rule of the layer does not vote", type);
+    MuonLayerCheck(shard->layer, is, PETSC_ERR_SUP, "lmo_type %s: layers that vote, -muon_type sign, have no norm but spectral; another type of the layer does not vote", type);
     shard->no_momentum = sign->direction == MUON_SIGN_DIRECTION_GRADIENT ? PETSC_TRUE : PETSC_FALSE;
     votes.direction    = sign->direction == MUON_SIGN_DIRECTION_POLAR ? MuonDirection_Sign : NULL;
     votes.length       = MuonLength_Sign;

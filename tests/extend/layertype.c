@@ -1,4 +1,4 @@
-/* A rule that the library does not have: every entry moves by the rate, against the sign of its gradient */
+/* A type that the library does not have: every entry moves by the rate, against the sign of its gradient */
 #include <petscmuon/private/muonlayerimpl.h>
 #include "extend.h"
 
@@ -25,7 +25,7 @@ static PetscErrorCode MuonLayerStep_SignSGD(MuonLayer layer, MuonLayerStepInfo *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLayerRuleCreate_SignSGD(MuonLayer layer)
+PetscErrorCode MuonLayerCreate_SignSGD(MuonLayer layer)
 {
   PetscFunctionBegin;
   layer->ops->step = MuonLayerStep_SignSGD;

@@ -22,7 +22,7 @@ static PetscErrorCode MuonMatches_Private(const char pattern[], const char end[]
 /*
    The pattern at the beginning of text, its optimizer, and the position of the next one; an error if there are none
 */
-static PetscErrorCode MuonNextMatch_Private(Muon muon, const char **text, const char **pattern, const char **end, char rule[64])
+static PetscErrorCode MuonNextMatch_Private(Muon muon, const char **text, const char **pattern, const char **end, char type[64])
 {
   const char *colon = NULL, *comma;
   char        names[256];
@@ -32,11 +32,11 @@ static PetscErrorCode MuonNextMatch_Private(Muon muon, const char **text, const 
   for (comma = *text; *comma != '\0' && *comma != ','; comma++) {
     if (*comma == ':' && colon == NULL) colon = comma;
   }
-  PetscCheck(colon != NULL && colon > *text, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "-%smuon_rule_match: \"%.*s\", expected pattern:rule, and commas between them", MuonPrefix(muon), (int)(comma - *text), *text);
-  PetscCall(PetscSNPrintf(rule, 64, "%.*s", (int)PetscMin(comma - colon - 1, 63), colon + 1));
-  PetscCall(PetscFunctionListFind(MuonLayerRuleList, rule, &create));
-  if (create == NULL) PetscCall(MuonListNames_Private(MuonLayerRuleList, sizeof(names), names));
-  PetscCheck(create != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_UNKNOWN_TYPE, "-%smuon_rule_match: unknown rule \"%s\" of pattern \"%.*s\", expected one of: %s", MuonPrefix(muon), rule, (int)(colon - *text), *text, names);
+  PetscCheck(colon != NULL && colon > *text, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "-%smuon_layer_types: \"%.*s\", expected pattern:type, and commas between them", MuonPrefix(muon), (int)(comma - *text), *text);
+  PetscCall(PetscSNPrintf(type, 64, "%.*s", (int)PetscMin(comma - colon - 1, 63), colon + 1));
+  PetscCall(PetscFunctionListFind(MuonLayerList, type, &create));
+  if (create == NULL) PetscCall(MuonListNames_Private(MuonLayerList, sizeof(names), names));
+  PetscCheck(create != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_UNKNOWN_TYPE, "-%smuon_layer_types: unknown type \"%s\" of pattern \"%.*s\", expected one of: %s", MuonPrefix(muon), type, (int)(colon - *text), *text, names);
   *pattern = *text;
   *end     = colon;
   *text    = *comma == ',' ? comma + 1 : comma;
@@ -44,15 +44,15 @@ static PetscErrorCode MuonNextMatch_Private(Muon muon, const char **text, const 
 }
 
 /* Number of the first pattern that matches a layer's name, and its optimizer; -1 if there is none */
-static PetscErrorCode MuonFindMatch_Private(Muon muon, MuonLayer layer, PetscInt *number, char rule[64], char why[64])
+static PetscErrorCode MuonFindMatch_Private(Muon muon, MuonLayer layer, PetscInt *number, char type[64], char why[64])
 {
-  const char *text = muon->rule_match, *pattern, *end;
+  const char *text = muon->layer_types, *pattern, *end;
   PetscBool   matches;
 
   PetscFunctionBegin;
   *number = -1;
   for (PetscInt k = 0; text != NULL && *text != '\0'; k++) {
-    PetscCall(MuonNextMatch_Private(muon, &text, &pattern, &end, rule));
+    PetscCall(MuonNextMatch_Private(muon, &text, &pattern, &end, type));
     PetscCall(MuonMatches_Private(pattern, end, ((PetscObject)layer)->name, &matches));
     if (!matches) continue;
     PetscCall(PetscSNPrintf(why, 64, " by pattern %.*s", (int)(end - pattern), pattern));
@@ -62,45 +62,45 @@ static PetscErrorCode MuonFindMatch_Private(Muon muon, MuonLayer layer, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonMatchRule_Private(Muon muon, MuonLayer layer)
+PetscErrorCode MuonMatchLayerType_Private(Muon muon, MuonLayer layer)
 {
   const PetscBool chosen = layer->chosen;
   const char     *edge, *norm;
-  MuonLayerRule   byname;
+  MuonLayerType   byname;
   PetscInt        number;
-  char            rule[64], why[64] = " by -muon_layer_rule";
+  char            type[64], why[64] = " by -muon_layer_type";
 
   PetscFunctionBegin;
-  PetscCall(MuonFindMatch_Private(muon, layer, &number, rule, why));
+  PetscCall(MuonFindMatch_Private(muon, layer, &number, type, why));
   PetscCall(MuonPresetFindEdge_Private(muon, layer, &edge, &norm, &byname));
-  if (number < 0 && muon->layer_rule == NULL) {
+  if (number < 0 && muon->layer_type == NULL) {
     if (chosen) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PetscSNPrintf(why, sizeof(why), edge != NULL ? " by preset (%s)" : "", edge));
-    PetscCall(MuonLayerSetRule(layer, byname));
+    PetscCall(MuonLayerSetType(layer, byname));
     layer->chosen = PETSC_FALSE;
-  } else PetscCall(MuonLayerSetRule(layer, number >= 0 ? rule : muon->layer_rule));
+  } else PetscCall(MuonLayerSetType(layer, number >= 0 ? type : muon->layer_type));
   PetscCall(PetscStrncpy(layer->why, why, sizeof(layer->why)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCheckRuleMatch_Private(Muon muon, PetscViewer viewer)
+PetscErrorCode MuonCheckLayerTypes_Private(Muon muon, PetscViewer viewer)
 {
-  const char *text = muon->rule_match, *pattern, *end;
-  char        rule[64], said[PETSC_MAX_PATH_LEN];
+  const char *text = muon->layer_types, *pattern, *end;
+  char        type[64], said[PETSC_MAX_PATH_LEN];
 
   PetscFunctionBegin;
   for (PetscInt k = 0; text != NULL && *text != '\0'; k++) {
     PetscBool decides = PETSC_FALSE;
 
-    PetscCall(MuonNextMatch_Private(muon, &text, &pattern, &end, rule));
+    PetscCall(MuonNextMatch_Private(muon, &text, &pattern, &end, type));
     for (PetscInt l = 0; l < muon->nlayers && decides == PETSC_FALSE; l++) {
       PetscInt number;
 
-      PetscCall(MuonFindMatch_Private(muon, muon->layer[l], &number, rule, said));
+      PetscCall(MuonFindMatch_Private(muon, muon->layer[l], &number, type, said));
       if (number == k) decides = PETSC_TRUE;
     }
     if (decides) continue;
-    PetscCall(PetscSNPrintf(said, sizeof(said), "pattern %.*s of -%smuon_rule_match matches no layer that the patterns before it leave\n", (int)(end - pattern), pattern, MuonPrefix(muon)));
+    PetscCall(PetscSNPrintf(said, sizeof(said), "pattern %.*s of -%smuon_layer_types matches no layer that the patterns before it leave\n", (int)(end - pattern), pattern, MuonPrefix(muon)));
     if (viewer != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "%s", said));
     else PetscCall(MuonNotice(PetscObjectComm((PetscObject)muon), "PetscMuon warning: %s", said));
   }
@@ -121,23 +121,23 @@ PetscErrorCode MuonGetShownRate_Private(Muon muon, PetscReal *rate)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonViewRules_Private(Muon muon, PetscViewer viewer)
+PetscErrorCode MuonViewLayerTypes_Private(Muon muon, PetscViewer viewer)
 {
   PetscFunctionBegin;
   for (PetscInt first = 0; first < muon->nlayers; first++) {
-    const char *const rule    = ((PetscObject)muon->layer[first])->type_name;
+    const char *const type    = ((PetscObject)muon->layer[first])->type_name;
     PetscInt64        entries = 0;
     PetscInt          layers = 0, before = 0;
     PetscReal         least = PETSC_MAX_REAL, most = -1;
     char              rates[64] = "";
     PetscBool         same;
 
-    for (same = PETSC_FALSE; before < first && same == PETSC_FALSE; before++) PetscCall(PetscStrcmp(((PetscObject)muon->layer[before])->type_name, rule, &same));
+    for (same = PETSC_FALSE; before < first && same == PETSC_FALSE; before++) PetscCall(PetscStrcmp(((PetscObject)muon->layer[before])->type_name, type, &same));
     if (same) continue;
     for (PetscInt l = first; l < muon->nlayers; l++) {
       const MuonLayer layer = muon->layer[l];
 
-      PetscCall(PetscStrcmp(((PetscObject)layer)->type_name, rule, &same));
+      PetscCall(PetscStrcmp(((PetscObject)layer)->type_name, type, &same));
       if (same == PETSC_FALSE) continue;
       layers++;
       entries += MuonLayerEntries(layer);
@@ -147,65 +147,65 @@ PetscErrorCode MuonViewRules_Private(Muon muon, PetscViewer viewer)
     }
     if (least == most) PetscCall(PetscSNPrintf(rates, sizeof(rates), ", learning rate %g", (double)most));
     else if (most >= 0) PetscCall(PetscSNPrintf(rates, sizeof(rates), ", learning rates %g to %g", (double)least, (double)most));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "rule %s: layers %" PetscInt_FMT ", parameters %" PetscInt64_FMT "%s\n", rule, layers, entries, rates));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "type %s: layers %" PetscInt_FMT ", parameters %" PetscInt64_FMT "%s\n", type, layers, entries, rates));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCheckRuleMatchText_Private(Muon muon, const char match[])
+PetscErrorCode MuonCheckLayerTypesText_Private(Muon muon, const char match[])
 {
   const char *text = match, *pattern, *end;
-  char        rule[64];
+  char        type[64];
 
   PetscFunctionBegin;
   PetscCall(MuonLayerInitializePackage()); /* the optimizers that there are */
-  while (*text != '\0') PetscCall(MuonNextMatch_Private(muon, &text, &pattern, &end, rule));
+  while (*text != '\0') PetscCall(MuonNextMatch_Private(muon, &text, &pattern, &end, type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCheckRuleText_Private(Muon muon, const char rule[])
+PetscErrorCode MuonCheckLayerTypeText_Private(Muon muon, const char type[])
 {
   PetscErrorCode (*create)(MuonLayer) = NULL;
   char names[256];
 
   PetscFunctionBegin;
   PetscCall(MuonLayerInitializePackage());
-  PetscCall(PetscFunctionListFind(MuonLayerRuleList, rule, &create));
-  PetscCall(MuonListNames_Private(MuonLayerRuleList, sizeof(names), names));
-  PetscCheck(rule[0] == '\0' || create != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_UNKNOWN_TYPE, "-%smuon_layer_rule: unknown rule \"%s\", expected one of: %s", MuonPrefix(muon), rule, names);
+  PetscCall(PetscFunctionListFind(MuonLayerList, type, &create));
+  PetscCall(MuonListNames_Private(MuonLayerList, sizeof(names), names));
+  PetscCheck(type[0] == '\0' || create != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_UNKNOWN_TYPE, "-%smuon_layer_type: unknown type \"%s\", expected one of: %s", MuonPrefix(muon), type, names);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  MuonSetRuleMatch - Sets the optimizers of layers by patterns for their names
+  MuonSetLayerTypes - Sets the optimizers of layers by patterns for their names
 
   Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
-- match - pattern:rule with commas between them, or `NULL`
+- match - pattern:type with commas between them, or `NULL`
 
   Options Database Key:
-. -muon_rule_match match - the patterns and optimizers, as in `"*embed*:adamw,*norm*:adamw,*.bias:sgd"`
+. -muon_layer_types match - the patterns and optimizers, as in `"*embed*:adamw,*norm*:adamw,*.bias:sgd"`
 
   Level: intermediate
 
   Notes:
   The first pattern that matches a name decides. A layer that no pattern matches keeps its optimizer. In a pattern *
   stands for any number of characters, even none, and ? for one. Case does not matter. Existing layers get their
-  optimizer immediately, others when they are added. A later `MuonLayerSetRule()` and `-muon_layer_NAME_rule` override
+  optimizer immediately, others when they are added. A later `MuonLayerSetType()` and `-muon_layer_NAME_type` override
   it.
 
   The patterns are fixed at `MuonSetUp()`, where ranks compare them and unused patterns are reported. `MuonView()` prints the number of layers and
   parameters of each optimizer.
 
-.seealso: `Muon`, `MuonLayerSetRule()`, `MuonLayerRule`, `MuonSetAdamW()`
+.seealso: `Muon`, `MuonLayerSetType()`, `MuonLayerType`, `MuonSetAdamW()`
 @*/
-PetscErrorCode MuonSetRuleMatch(Muon muon, const char match[])
+PetscErrorCode MuonSetLayerTypes(Muon muon, const char match[])
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonParametersAssignText((PetscObject)muon, "rule_match", match != NULL ? match : ""));
+  PetscCall(MuonParametersAssignText((PetscObject)muon, "layer_types", match != NULL ? match : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,4 +1,4 @@
-static char help[] = "Rules by the names of layers: the first pattern decides, a layer's own key goes before, layers that come later are matched too; -early and -late are what the program sets before and after the options.\n\n";
+static char help[] = "Types by the names of layers: the first pattern decides, a layer's own key goes before, layers that come later are matched too; -early and -late are what the program sets before and after the options.\n\n";
 
 #include <petscmuon.h>
 
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
     PetscCall(PetscObjectSetOptions((PetscObject)muon, own));
   }
   PetscCall(PetscOptionsGetString(NULL, NULL, "-early", early, sizeof(early), &set));
-  if (set) PetscCall(MuonSetRuleMatch(muon, early));
+  if (set) PetscCall(MuonSetLayerTypes(muon, early));
   for (PetscInt l = 0; l < LAYERS; l++) {
     MuonLayer layer;
 
@@ -37,19 +37,19 @@ int main(int argc, char **argv)
   }
   PetscCall(PetscOptionsGetString(NULL, NULL, "-late", late, sizeof(late), &set));
   if (set) {
-    PetscCall(MuonSetRuleMatch(muon, late));
+    PetscCall(MuonSetLayerTypes(muon, late));
     /* What the getter gives may be set */
-    PetscCall(MuonGetParameter(muon, "muon_rule_match", match, sizeof(match)));
-    PetscCall(MuonSetRuleMatch(muon, match));
+    PetscCall(MuonGetParameter(muon, "muon_layer_types", match, sizeof(match)));
+    PetscCall(MuonSetLayerTypes(muon, match));
   }
   PetscCall(MuonSetUp(muon));
   for (PetscInt l = 0; l < LAYERS; l++) {
     MuonLayer     layer;
-    MuonLayerRule rule;
+    MuonLayerType type;
 
     PetscCall(MuonGetLayer(muon, l, &layer));
-    PetscCall(MuonLayerGetRule(layer, &rule));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s\n", Names[l], rule));
+    PetscCall(MuonLayerGetType(layer, &type));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s\n", Names[l], type));
   }
   PetscCall(MuonView(muon, NULL));
   PetscCall(MuonDestroy(&muon));
@@ -65,32 +65,32 @@ int main(int argc, char **argv)
   testset:
     requires: double
     nsize: 2
-    filter: grep "^[wh]\|warning\|rule .*: layers\|preset\|norm at most\| by \|pattern "
+    filter: grep "^[wh]\|warning\|type .*: layers\|preset\|norm at most\| by \|pattern "
     test:
       suffix: match
-      args: -muon_rule_match "*embed*:adamw,*norm?:nadamw,*.bias:sgd,head:frozen" -muon_adamw_learning_rate 3e-4 -muon_nadamw_learning_rate 1 -muon_layer_h1.norm1_learning_rate 2e-3
+      args: -muon_layer_types "*embed*:adamw,*norm?:nadamw,*.bias:sgd,head:frozen" -muon_adamw_learning_rate 3e-4 -muon_nadamw_learning_rate 1 -muon_layer_h1.norm1_learning_rate 2e-3
       unused: -muon_nadamw_learning_rate
     # A key of one layer goes before; of two patterns the first
     test:
       suffix: first
-      args: -muon_rule_match "h0.*:sgd,*:adamw,h1*:frozen" -muon_layer_h0.attn_rule lmo -muon_layer_head_rule frozen -muon_sgd_learning_rate 0.5 -muon_clip 1 -muon_clip_layers {{others all}separate output}
-    # The rule of all others; AdamW has a rate of its own
+      args: -muon_layer_types "h0.*:sgd,*:adamw,h1*:frozen" -muon_layer_h0.attn_type lmo -muon_layer_head_type frozen -muon_sgd_learning_rate 0.5 -muon_clip 1 -muon_clip_layers {{others all}separate output}
+    # The type of all others; AdamW has a rate of its own
     table: suffix | args | output_file
-      all         | -muon_layer_rule sgd -muon_rule_match "h0.*:lmo" -muon_layer_head_rule adamw          |
+      all         | -muon_layer_type sgd -muon_layer_types "h0.*:lmo" -muon_layer_head_type adamw          |
       # What matches nothing is named, whole, once; ? is one letter
-      warn        | -muon_rule_match "h0:sgd,*embe:adamw,h?.bias:frozen,h0.bias:sgd,nosuch*:adamw,**:lmo" |
+      warn        | -muon_layer_types "h0:sgd,*embe:adamw,h?.bias:frozen,h0.bias:sgd,nosuch*:adamw,**:lmo" |
       setters     | -early "h*:sgd" -late "*attn:frozen"                                                  |
       # The layer that is added after the options has what the preset says
-      preset      | -muon_preset kj -muon_rule_match *norm*:adamw -muon_learning_rate 0.25                |
-      preset_last | -muon_preset kj -muon_rule_match "wte*:lmo,nosuch*:sgd" -muon_layer_head_rule lmo         |
-      preset_own  | -own " -muon_preset kj -muon_rule_match *norm*:adamw -muon_learning_rate 0.25"        | output/muon_rules_preset.out
+      preset      | -muon_preset kj -muon_layer_types *norm*:adamw -muon_learning_rate 0.25                |
+      preset_last | -muon_preset kj -muon_layer_types "wte*:lmo,nosuch*:sgd" -muon_layer_head_type lmo         |
+      preset_own  | -own " -muon_preset kj -muon_layer_types *norm*:adamw -muon_learning_rate 0.25"        | output/muon_patterns_preset.out
 
   testset:
     nsize: 2
     table: suffix | args | error
-      norule         | -muon_rule_match "*bias*"            | expected pattern:rule
-      unknown        | -muon_rule_match "*bias*:adam"       | unknown rule "adam" of pattern "*bias*", expected one of
-      layer_unknown  | -muon_layer_rule adam                | -muon_layer_rule: unknown rule "adam", expected one of
+      notype         | -muon_layer_types "*bias*"            | expected pattern:type
+      unknown        | -muon_layer_types "*bias*:adam"       | unknown type "adam" of pattern "*bias*", expected one of
+      layer_unknown  | -muon_layer_type adam                | -muon_layer_type: unknown type "adam", expected one of
       preset_unknown | -muon_preset adamw                   | -muon_preset adamw: unknown preset, expected one of
       preset_type    | -muon_preset kj -muon_type ef21      | -muon_type ef21 contradicts -muon_preset kj, which is of type dense
       preset_keys    | -muon_preset ef21 -muon_nesterov ema | -muon_nesterov ema

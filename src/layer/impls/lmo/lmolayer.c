@@ -387,9 +387,9 @@ static PetscErrorCode MuonLayerView_LMO(MuonLayer layer, PetscViewer viewer)
   `MUONLAYERBEFORE` and `MUONLAYERAFTER` scale the input and the result of the LMO by rows, columns or entries.
   `MUONLAYERHYPERBALL` keeps the norm of the weights.
 
-.seealso: `MuonLayer`, `MuonLayerSetBlocks()`, `MuonLayerSetRule()`, `MuonLayerRule`, `MuonLMO`, `MuonLayerGetLMO()`, `MUONLAYERBEFORE`, `MUONLAYERAFTER`, `MUONLAYERHYPERBALL`
+.seealso: `MuonLayer`, `MuonLayerSetBlocks()`, `MuonLayerSetType()`, `MuonLayerType`, `MuonLMO`, `MuonLayerGetLMO()`, `MUONLAYERBEFORE`, `MUONLAYERAFTER`, `MUONLAYERHYPERBALL`
 M*/
-PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer layer)
+PETSC_EXTERN PetscErrorCode MuonLayerCreate_LMO(MuonLayer layer)
 {
   MuonSlots *slots;
 

@@ -7,7 +7,7 @@ static char help[] = "AdamW, NAdamW and gradient descent: the length of the firs
 #define LR    ((PetscReal)0.03125)
 
 static const TestShape   Shapes[4] = {{"a", MUONLMOFROBENIUS, 6, 3, 2, PETSC_FALSE}, {"n", MUONLMOFROBENIUS, 9, 1, 0, PETSC_TRUE}, {"s", MUONLMOFROBENIUS, 4, 5, 0, PETSC_FALSE}, {"f", MUONLMOFROBENIUS, 3, 3, 0, PETSC_FALSE}};
-static const char *const Rules[4]  = {MUONLAYERADAMW, MUONLAYERNADAMW, MUONLAYERSGD, MUONLAYERFROZEN};
+static const char *const Types[4]  = {MUONLAYERADAMW, MUONLAYERNADAMW, MUONLAYERSGD, MUONLAYERFROZEN};
 
 /* Between 1/2 and 3/2 in size, of one sign for each entry: nothing cancels in the moments */
 static PetscReal Gradient(PetscInt l, PetscInt e, PetscInt worker, PetscInt step)
@@ -30,10 +30,10 @@ static PetscErrorCode Run(MuonType type, MuonExchangeType exchangetype, PetscRea
   PetscCall(MuonGetExchange(p.muon, &exchange));
   PetscCall(MuonExchangeSetType(exchange, exchangetype));
   for (PetscInt l = 0; l < 4; l++) {
-    PetscCall(MuonLayerSetRule(p.layer[l], Rules[l]));
+    PetscCall(MuonLayerSetType(p.layer[l], Types[l]));
     PetscCall(MuonLayerSetScale(p.layer[l], scale));
     PetscCall(LayerSet(p.layer[l], "weight_decay", decay));
-    /* Momentum is the rule's own: the worker's must not act */
+    /* Momentum is the type's own: the worker's must not act */
     PetscCall(LayerSet(p.layer[l], "momentum", (PetscReal)0.5));
     PetscCall(TestGetWeights(&p, l, X[l]));
     PetscCall(PetscArrayzero(m[l], 20));
@@ -74,7 +74,7 @@ static PetscErrorCode Run(MuonType type, MuonExchangeType exchangetype, PetscRea
            units and is at least 1/20. A step is at most 2.5 rates long
         */
         allowed = (PetscReal)(s + 1) * PETSC_MACHINE_EPSILON * (rate * 3 * (PetscReal)(3 * s + 60 + p.size) + 4 * (1 + (PetscReal)(s + 1) * 3 * rate));
-        PetscCheck(PetscAbsReal(rows[e] - X[l][e]) <= allowed, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: rule %s, step %" PetscInt_FMT ", entry %" PetscInt_FMT ": %.17g, expected %.17g", type, exchangetype, Rules[l], s, e, (double)rows[e],
+        PetscCheck(PetscAbsReal(rows[e] - X[l][e]) <= allowed, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: type %s, step %" PetscInt_FMT ", entry %" PetscInt_FMT ": %.17g, expected %.17g", type, exchangetype, Types[l], s, e, (double)rows[e],
                    (double)X[l][e]);
         /*
            Whatever the gradient, the first step of AdamW is one learning rate long, that of NAdamW 1 + beta_1
@@ -82,7 +82,7 @@ static PetscErrorCode Run(MuonType type, MuonExchangeType exchangetype, PetscRea
         if (s == 0 && l < 2) {
           const PetscReal step = rate * (l == 0 ? 1 : 1 + b1[l]) * (g > 0 ? 1 : -1);
 
-          PetscCheck(PetscAbsReal((1 - rate * decay) * old - rows[e] - step) <= (4 + 100 * rate) * PETSC_MACHINE_EPSILON + 4 * rate * epsilon, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the first step is %g, expected %g", Rules[l],
+          PetscCheck(PetscAbsReal((1 - rate * decay) * old - rows[e] - step) <= (4 + 100 * rate) * PETSC_MACHINE_EPSILON + 4 * rate * epsilon, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the first step is %g, expected %g", Types[l],
                      (double)(old - rows[e]), (double)step);
         }
       }
