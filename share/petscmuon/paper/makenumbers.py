@@ -294,9 +294,12 @@ class Numbers:
     self.let("EqualSays", words)
 
   def signmuon(self):
-    found, _ = self.report("signmuon")
-    self.let("SignRuns", "%d" % sum(len(seeds) for seeds in found.found.values()))
-    self.let("SignPlanned", "%d" % len(list(found.study.cells())))
+    _, page = self.report("signmuon")
+    methods = {"SignMomentum": "signs of the momentum", "SignPolar": "signs of the polar factor", "SignSevenSteps": "cubic, 7 steps, Frobenius", "SignOneStep": "cubic, 1 step, spectral", "SignAdam": "SignAdam", "SignPlus": "polar factor, ties are +1"}
+    for name, label in methods.items():
+      self.let(name, page.cell("Last loss", label, "loss"))
+    verdicts = [page.cell("Last loss", methods[name], "") for name in ("SignPolar", "SignSevenSteps", "SignOneStep", "SignAdam")]
+    says("an accurate polar factor is ahead of the signs of the momentum, one step is not", verdicts == ["better", "better", "no difference seen", "no difference seen"])
     with open(os.path.join(self.store, "signmuon", "signs.csv"), newline="") as f:
       rows = list(csv.DictReader(f))
     for name, method in (("SignExact", "exact"), ("SignSeven", "cubic 7 Frobenius"), ("SignOne", "cubic 1 spectral")):
