@@ -14,7 +14,7 @@ comm, steps = MPI.COMM_WORLD, 300
 torch.set_num_threads(1)
 torch.manual_seed(0)  # the same weights on all ranks
 net = torch.nn.Sequential(torch.nn.Linear(2, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64), torch.nn.Tanh(), torch.nn.Linear(64, 1))
-type = {name: None if name == "2.weight" else "adamw" for name, _ in net.named_parameters()}
+types = {name: None if name == "2.weight" else "adamw" for name, _ in net.named_parameters()}
 torch.manual_seed(1 + comm.Get_rank())  # points of this rank alone
 x = 2 * torch.rand(256, 2) - 1
 y = torch.sin(torch.pi * x[:, :1]) * torch.cos(torch.pi * x[:, 1:])
@@ -31,7 +31,7 @@ def train():
   """Each rank sends the leading singular triples, a tenth of them, of what its momentum gained; the server of a layer sends the weights."""
   options = "-muon_type ef21 -ef21_compressor rankk -ef21_compressor_ratio 0.1 -muon_learning_rate 0.03 -muon_adamw_learning_rate 0.01 -muon_schedule linear -muon_max_steps %d " % steps
   with petscmuon.Muon(comm, options + " ".join(sys.argv[1:])) as muon:
-    layers = [muon.add_layer("net." + name, p, type[name]) for name, p in net.named_parameters()]
+    layers = [muon.add_layer("net." + name, p, types[name]) for name, p in net.named_parameters()]
     for step in range(steps):
       loss = backward()
       for layer in layers:

@@ -4,12 +4,12 @@
 """
 import mpi4py.MPI as MPI
 import torch
-from torchmodel import backward, comm, net, report, type, steps
+from torchmodel import backward, comm, net, report, steps, types
 
 
 def train():
   """Each gradient is summed over the ranks, and all ranks take the same step."""
-  moved_by = lambda which: [p for name, p in net.named_parameters() if type[name] == which]
+  moved_by = lambda which: [p for name, p in net.named_parameters() if types[name] == which]
   optimizers = [torch.optim.Muon(moved_by(None), lr=0.02, weight_decay=0), torch.optim.AdamW(moved_by("adamw"), lr=0.01, weight_decay=0)]
   schedules = [torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / steps) for optimizer in optimizers]
   for step in range(steps):

@@ -165,7 +165,7 @@ static inline PetscErrorCode MLPBackward(MLP *net, const PetscScalar dY[], Petsc
     PetscCall(Gemm("T", "N", n, columns, m, 1, w, d, 0, e));
     PetscCall(MatDenseRestoreArrayRead(W, &w));
     /*
-       e is by H_l; the chain type of t = tanh(z), s z', s (z'' - 2 t z'^2) with s = 1 - t^2 makes it one by
+       e is by H_l; the chain rule of t = tanh(z), s z', s (z'' - 2 t z'^2) with s = 1 - t^2 makes it one by
        Z_{l-1}
     */
     for (PetscInt i = 0; i < values && l > 0; i++) {
