@@ -199,7 +199,7 @@ class Study(unittest.TestCase):
   def test_published(self):
     """Plans are plans, and the reports in the manual are those of their files, to the digit."""
     store = os.path.join(ROOT, "share", "petscmuon", "doc", "studies")
-    for name in ("rivals", "table2", "signmuon", "unequal", "local", "variants", "larger", "quick", "lab"):
+    for name in ("rivals", "table2", "signmuon", "unequal", "local", "decay", "variants", "larger", "quick", "lab"):
       path, folder = os.path.join(STUDIES, name + ".txt"), os.path.join(store, name)
       self.assertGreater(len(study.Plan(path).runs), 3)
       if os.path.exists(os.path.join(folder, "report.md")):
