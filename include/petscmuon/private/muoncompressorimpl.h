@@ -172,9 +172,6 @@ typedef struct {
 } MuonCompressorStep;
 PETSC_EXTERN PetscErrorCode MuonCompressorCreateStep_Private(MPI_Comm, int kind, MuonCompressor *);
 
-/* For errors: those that take complex arrays */
-#define MUON_COMPRESSOR_ONPAIRS "identity, natural, nearest, truncated, bf16, damping, dropout, qsgd, topk, randk, topsvd or rankk with -compressor_rankk_method exact"
-
 /* Families of types */
 PETSC_INTERN PetscErrorCode      MuonCompressorRegister_Dense(void);
 PETSC_INTERN PetscErrorCode      MuonCompressorCreate_Sparse(MuonCompressor);

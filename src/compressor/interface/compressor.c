@@ -391,9 +391,7 @@ PetscErrorCode MuonCompressorGetStatus(MuonCompressor c, MuonStatus *status)
 PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor c, MuonWorkspace work)
 {
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceReference(work));
-  PetscCall(MuonWorkspaceDestroy(&c->work));
-  c->work = work;
+  PetscCall(MuonWorkspaceShare(work, &c->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -424,12 +422,8 @@ PetscErrorCode MuonCompressorView(MuonCompressor c, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)c), &viewer));
-  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
-  PetscCall(MuonViewerCheck((PetscObject)c, viewer));
+  PetscCall(MuonViewBegin((PetscObject)c, &viewer, &ascii, &string));
   PetscCall(MuonCompressorSetDefaultType_Private(c));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
   if (ascii) {
     PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)c, viewer));
     PetscCall(PetscViewerASCIIPushTab(viewer));
@@ -467,12 +461,7 @@ PetscErrorCode MuonCompressorReset(MuonCompressor c)
 PetscErrorCode MuonCompressorDestroy(MuonCompressor *c)
 {
   PetscFunctionBegin;
-  if (*c == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscValidHeaderSpecific(*c, MUONCOMPRESSOR_CLASSID, 1);
-  if (--((PetscObject)*c)->refct > 0) {
-    *c = NULL;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  MuonDestroyBegin(c, MUONCOMPRESSOR_CLASSID);
   PetscCall(MuonCompressorReset(*c));
   PetscCall(MuonParametersDestroyType((PetscObject)*c));
   PetscCall(PetscFree((*c)->data));

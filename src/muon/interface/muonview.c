@@ -103,22 +103,15 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
 {
   PetscLogDouble mine[3], most[3], entries = 0;
   PetscBool      ascii, string, binary, slow;
-  MuonType       type;
   char           blas[512], version[256];
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)muon), &viewer));
-  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
-  PetscCheckSameComm(muon, 1, viewer, 2);
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERBINARY, &binary));
   PetscCheck(!binary, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "A viewer of type %s: state goes to a folder, by -%smuon_checkpoint FOLDER or MuonSaveCheckpoint(); weights by MuonViewWeights()", PETSCVIEWERBINARY, MuonPrefix(muon));
-  if (string) {
-    PetscCall(MuonGetType(muon, &type));
-    PetscCall(PetscViewerStringSPrintf(viewer, " %-7.7s", type ? type : "not set"));
-  } else PetscCall(MuonViewerCheck((PetscObject)muon, viewer));
+  PetscCall(MuonViewBegin((PetscObject)muon, &viewer, &ascii, &string));
+  PetscCheckSameComm(muon, 1, viewer, 2);
+  if (string) PetscCall(PetscViewerStringSPrintf(viewer, " %-7.7s", ((PetscObject)muon)->type_name ? ((PetscObject)muon)->type_name : "not set"));
   if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)muon, viewer));
   PetscCall(PetscViewerASCIIPushTab(viewer));
@@ -210,13 +203,11 @@ PetscErrorCode MuonConvergedReasonView(Muon muon, PetscViewer viewer)
 {
   const char *prefix = MuonPrefix(muon);
   char        where[256];
-  PetscBool   ascii;
+  PetscBool   ascii, string;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)muon), &viewer));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  PetscCall(MuonViewerCheck((PetscObject)muon, viewer));
+  PetscCall(MuonViewBegin((PetscObject)muon, &viewer, &ascii, &string));
   if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonDescribeReason_Private(muon, sizeof(where), where));
   PetscCall(PetscViewerASCIIAddTab(viewer, ((PetscObject)muon)->tablevel));

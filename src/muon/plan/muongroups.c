@@ -42,7 +42,7 @@ static PetscErrorCode MuonGetGroupOps_Private(Muon muon, PetscInt l, const MuonG
   if (muon->grid_of[l] != key->grid || muon->home_of[l] != key->home || muon->layer[l]->phase != key->phase || depth != key->depth || muon->layer[l]->frozen) PetscFunctionReturn(PETSC_SUCCESS);
   /* What is no step in a norm ball needs a gradient, of which there is a mean */
   PetscCall(PetscObjectTypeCompare((PetscObject)muon->layer[l], MUONLAYERLMO, &lmo));
-  *ops = lmo && muon->lmogroup != NULL ? muon->lmogroup : mean;
+  *ops = lmo && muon->ops->lmogroup != NULL ? muon->ops->lmogroup : mean;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -382,12 +382,12 @@ static PetscErrorCode MuonCostView_Private(Muon muon, PetscViewer viewer)
 @*/
 PetscErrorCode MuonViewCost(Muon muon, PetscViewer viewer)
 {
+  PetscBool ascii, string;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)muon), &viewer));
-  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
+  PetscCall(MuonViewBegin((PetscObject)muon, &viewer, &ascii, &string));
   PetscCheckSameComm(muon, 1, viewer, 2);
-  PetscCall(MuonViewerCheck((PetscObject)muon, viewer));
   PetscCall(MuonSetUp(muon));
   PetscCall(MuonCostView_Private(muon, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -474,9 +474,9 @@ static PetscErrorCode MuonMonitorSetFromOptions_Private(Muon muon, MuonOptionIte
   PetscFunctionBegin;
   PetscCall(PetscOptionsString("-muon_monitor", "One line a step", "MuonMonitorSet", "stdout", text, sizeof(text), NULL));
   PetscCall(MuonMonitorViewerFromOptions_Private(muon, "-muon_monitor", MuonMonitorDefault_Private, &flg));
-  if (muon->typemonitor != NULL) {
-    PetscCall(MuonMonitorViewerFromOptions_Private(muon, muon->typemonitor->key, muon->typemonitor->monitor, &flg));
-    if (flg) PetscCall((*muon->typemonitor->measure)(muon, PETSC_TRUE));
+  if (muon->ops->monitor != NULL) {
+    PetscCall(MuonMonitorViewerFromOptions_Private(muon, muon->ops->monitor->key, muon->ops->monitor->monitor, &flg));
+    if (flg) PetscCall((*muon->ops->monitor->measure)(muon, PETSC_TRUE));
   }
   PetscCall(PetscOptionsString("-muon_monitor_csv", "One row a step in a file", "MuonMonitorSetCSV", NULL, text, sizeof(text), &flg));
   for (PetscInt i = 0; i < muon->nmonitors && flg; i++) {

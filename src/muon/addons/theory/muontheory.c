@@ -84,7 +84,7 @@ static PetscErrorCode MuonTheoryCheckOptions_Private(Muon muon)
                                {muon->rates->schedule != MUON_SCHEDULE_CONSTANT || muon->rates->schedule_warmup > 0 || muon->rates->fn != NULL ? PETSC_TRUE : PETSC_FALSE, "schedule", "constant, without a warm-up or a function"},
                                {theory->eta >= 0 && MuonTheoryIsSharp_Private(muon) ? PETSC_TRUE : PETSC_FALSE, "theory_eta", "none: its step is gamma"},
                                {theory->beta >= 0 && (theory->signs || (theory->type != MUON_THEORY_SMOOTH_STOCHASTIC && theory->type != MUON_THEORY_AUTO)) ? PETSC_TRUE : PETSC_FALSE, "theory_beta", "none: it has a beta of its own"}};
-  const PetscBool plain     = theory->signs || (muon->ops->send == NULL && muon->lmogroup == NULL && muon->nested == NULL) ? PETSC_TRUE : PETSC_FALSE; /* the mean of what workers have */
+  const PetscBool plain     = theory->signs || (muon->ops->send == NULL && muon->ops->lmogroup == NULL && muon->nested == NULL) ? PETSC_TRUE : PETSC_FALSE; /* the mean of what workers have */
   PetscBool       gradients = PETSC_TRUE;
   PetscErrorCode (*starts)(Muon, PetscBool *);
 

@@ -349,7 +349,7 @@ PetscErrorCode EF21MeterCreate_Private(Muon muon)
   static const MuonTypeMonitor monitor = {"-ef21_monitor_compression", EF21MonitorCompression_Private, MuonEF21SetMonitorCompression};
 
   PetscFunctionBegin;
-  muon->typemonitor                = &monitor;
+  muon->ops->monitor               = &monitor;
   ((Muon_EF21 *)muon->data)->error = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
