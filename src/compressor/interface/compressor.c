@@ -330,7 +330,7 @@ PetscErrorCode MuonCompressorSetStream(MuonCompressor c, PetscInt64 seed, const 
   PetscCheck(direction == 0 || direction == 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Direction %" PetscInt_FMT " of layer %s, expected 0 or 1", direction, layer);
   PetscCall(PetscStrallocpy(layer, &name));
   PetscCall(PetscFree(c->layer));
-  PetscCall(PetscFree(c->blockhashes));
+  c->nparts           = 0;
   c->layer            = name;
   c->parameters.layer = name;
   PetscCall(MuonNameHash_Private(layer, &c->layerhash));
@@ -468,7 +468,7 @@ PetscErrorCode MuonCompressorDestroy(MuonCompressor *c)
   PetscCall(MuonParametersDestroy((PetscObject)*c));
   PetscCall(MuonSVDDestroy(&(*c)->svd));
   PetscCall(PetscFree((*c)->layer));
-  PetscCall(PetscFree((*c)->blockhashes));
+  PetscCall(PetscFree((*c)->part));
   PetscCall(MuonBlocksDestroy_Private(&(*c)->blocks));
   PetscCall(PetscHeaderDestroy(c));
   PetscFunctionReturn(PETSC_SUCCESS);
