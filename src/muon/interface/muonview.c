@@ -47,16 +47,13 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " layers: name, shape, type, norm, radius factor, owner, messages\n", muon->nlayers));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    MuonLayer     layer = muon->layer[l];
-    MuonLayerType type;
-    MuonLMO       lmo;
-    PetscViewer   string;
-    PetscReal     factor;
-    char          owner[32] = "", radius[32] = "-", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[128] = "";
-    PetscBool     islmo;
+    MuonLayer       layer = muon->layer[l];
+    MuonLMO         lmo;
+    PetscViewer     string;
+    PetscReal       factor;
+    char            owner[32] = "", radius[32] = "-", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[128] = "";
+    const PetscBool islmo = layer->ops->applylmo != NULL ? PETSC_TRUE : PETSC_FALSE;
 
-    PetscCall(MuonLayerGetType(layer, &type));
-    PetscCall(PetscStrcmp(type, MUONLAYERLMO, &islmo));
     PetscCall(MuonLayerGetLMO(layer, &lmo));
     PetscCall(PetscViewerStringOpen(PETSC_COMM_SELF, norm, sizeof(norm), &string));
     if (islmo) PetscCall(MuonLMOView(lmo, string));
@@ -70,7 +67,8 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     else PetscCall(PetscSNPrintf(owner, sizeof(owner), "%s %d", layer->ranks > 1 ? "worker" : muon->home_of[l] >= 0 ? "node" : "rank", layer->owner));
     if (layer->shard != NULL) PetscCall(MuonDescribeMessages_Private((const MuonShard *)layer->shard, sizeof(messages), messages));
     PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s%s, %s, %s, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, type, layer->why, islmo ? norm + 1 : "-", radius, owner));
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s%s, %s, %s, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, ((PetscObject)layer)->type_name, layer->why, islmo ? norm + 1 : "-", radius, owner));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s%s%s\n", rows, messages[0] ? ", " : "", messages));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
