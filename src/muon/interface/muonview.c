@@ -52,6 +52,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     PetscViewer     string;
     PetscReal       factor;
     char            owner[32] = "", radius[32] = "-", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[128] = "";
+    const char     *type  = ((PetscObject)layer)->type_name;
     const PetscBool islmo = layer->ops->applylmo != NULL ? PETSC_TRUE : PETSC_FALSE;
 
     PetscCall(MuonLayerGetLMO(layer, &lmo));
@@ -67,8 +68,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     else PetscCall(PetscSNPrintf(owner, sizeof(owner), "%s %d", layer->ranks > 1 ? "worker" : muon->home_of[l] >= 0 ? "node" : "rank", layer->owner));
     if (layer->shard != NULL) PetscCall(MuonDescribeMessages_Private((const MuonShard *)layer->shard, sizeof(messages), messages));
     PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
-    PetscCall(
-      PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s%s, %s, %s, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, ((PetscObject)layer)->type_name, layer->why, islmo ? norm + 1 : "-", radius, owner));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s%s, %s, %s, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, type, layer->why, islmo ? norm + 1 : "-", radius, owner));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s%s%s\n", rows, messages[0] ? ", " : "", messages));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
