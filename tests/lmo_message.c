@@ -415,6 +415,6 @@ int main(int argc, char **argv)
     suffix: norm
     nsize: 2
     args: -wrong
-    error: -some_lmo_type frobenius: its steps have no natural format, expected one of: colsum, l1, l21, nuclear, rowsum
+    error: -some_lmo_type frobenius: its steps have no natural format, expected nuclear, l1, colsum, rowsum or l21
 
 TEST*/

@@ -371,7 +371,7 @@ int main(int argc, char **argv)
     test:
       suffix: downlink_norms
       args: -ef21_downlink step -muon_layer_embed_lmo_type l1
-      error: its norm is spectral, whose steps have no natural format, expected one of: colsum, l1, l21, nuclear, rowsum
+      error: its norm is spectral, whose steps have no natural format, expected nuclear, l1, colsum, rowsum or l21
     table: suffix | args | error
       downlink_layer | -muon_layer_h0.qkv_ef21_downlink step | -muon_layer_h0.qkv_ef21_downlink weights sends
       downlink_type  | -ef21_downlink step -lmo_type colsum  | -ef21_downlink step of layer "gain": its type is adamw, expected lmo

@@ -47,22 +47,23 @@ typedef struct {
 
 PETSC_INTERN const MuonSlotOps MuonSlotBefore, MuonSlotAfter, MuonSlotHyperball;
 
-/* The state of all slots, in the data of a layer's optimizer: by slots, then by blocks */
+/* The state of all slots of a layer: by slots, then by blocks; or that of a type of layers */
 #define MUON_SLOTS_MOST 8
-typedef struct {
+struct _n_MuonSlots {
   PetscInt       count[MUON_SLOTS_MOST], nstates;
   MuonSlotState *state;
   MuonSlotStep   step; /* of the block that is moved */
-} MuonSlots;
+};
 
 PETSC_INTERN PetscErrorCode MuonSlotsRegister(void);
 PETSC_INTERN PetscErrorCode MuonSlotsCreate(MuonLayer);
-PETSC_INTERN PetscErrorCode MuonSlotsSetUp(MuonLayer, MuonSlots *);
-PETSC_INTERN PetscErrorCode MuonSlotsApply(MuonLayer, MuonSlots *, MuonSlotPlace, PetscInt b, const MuonLayerStepInfo *, const MuonMatrix *A, const MuonArray *B, MuonStatus *);
-PETSC_INTERN PetscErrorCode MuonSlotsCommit(MuonSlots *);
-PETSC_INTERN PetscErrorCode MuonSlotsVisitState(MuonLayer, MuonSlots *, MuonStateVisitor *);
-PETSC_INTERN PetscErrorCode MuonSlotsView(MuonLayer, const MuonSlots *, PetscViewer);
-PETSC_INTERN PetscErrorCode MuonSlotsReset(MuonSlots *);
+PETSC_INTERN PetscErrorCode MuonSlotsSetUp(MuonLayer);
+PETSC_INTERN PetscErrorCode MuonSlotsView(MuonLayer, PetscViewer);
+/* Operations of types of layers that have slots, or state of this form */
+PETSC_INTERN PetscErrorCode MuonSlotsApply(MuonLayer, MuonSlotPlace, PetscInt b, const MuonLayerStepInfo *, const MuonMatrix *A, const MuonArray *B, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonSlotsCommit(MuonLayer);
+PETSC_INTERN PetscErrorCode MuonSlotsVisitState(MuonLayer, MuonStateVisitor *);
+PETSC_INTERN PetscErrorCode MuonSlotsReset(MuonLayer);
 
 /* The Euclidean norms size[k] 2^exponent[k] of the rows or columns of a matrix, in scratch that the caller releases */
 typedef struct {

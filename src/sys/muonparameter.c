@@ -130,6 +130,32 @@ const char *MuonParametersTypeOfKey(const char key[])
   return NULL;
 }
 
+PetscErrorCode MuonParametersListTypes(PetscClassId classid, size_t at, size_t length, char names[])
+{
+  const MuonParameterClass *what = MuonParameterClassFind_Private(classid);
+  const char               *last = NULL;
+
+  PetscFunctionBegin;
+  names[0] = '\0';
+  for (PetscInt t = 0; t < registry.ntypes; t++) {
+    PetscObject object;
+    int         can;
+
+    if (registry.type[t].classid != classid || registry.type[t].type[0] == '\0') continue;
+    PetscCall((*what->create)(PETSC_COMM_SELF, &object));
+    PetscCall((*what->settype)(object, registry.type[t].type));
+    can = *(const int *)((const char *)object + at);
+    PetscCall(PetscObjectDestroy(&object));
+    if (can == 0) continue;
+    if (last != NULL && names[0] != '\0') PetscCall(PetscStrlcat(names, ", ", length));
+    if (last != NULL) PetscCall(PetscStrlcat(names, last, length));
+    last = registry.type[t].type;
+  }
+  if (names[0] != '\0') PetscCall(PetscStrlcat(names, " or ", length));
+  if (last != NULL) PetscCall(PetscStrlcat(names, last, length));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 MuonParameters *MuonParametersOf(PetscObject object)
 {
   const MuonParameterClass *what = MuonParametersClassOf_Private(object);
@@ -236,14 +262,6 @@ PetscBool MuonParametersIsInherited(PetscObject object, const char key[])
   return above != NULL && strcmp(above->key, key) == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
-PetscBool MuonParametersIsGiven(PetscObject object, const char key[])
-{
-  const PetscObject parent = MuonParametersOf(object)->parent;
-
-  if (MuonParametersIsSet(object, key)) return PETSC_TRUE;
-  return parent != NULL && parent->classid == object->classid ? MuonParametersIsGiven(parent, key) : PETSC_FALSE;
-}
-
 static PetscErrorCode MuonParameterStore_Private(PetscObject, const MuonParameter *, double);
 
 /* What was not set is as above: the rows that the parent's row is for, behind a variant's name or not, NULL for all */
@@ -292,13 +310,6 @@ PetscErrorCode MuonParametersPut(PetscObject object, const char key[], double va
   PetscFunctionBegin;
   PetscCheck(row != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No parameter %s", key);
   if (MuonParameterGet_Private(row, field) != value) PetscCall(MuonParameterStore_Private(object, row, value));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonParametersChoose(PetscObject object, const char key[], double value)
-{
-  PetscFunctionBegin;
-  if (!MuonParametersIsSet(object, key)) PetscCall(MuonParametersPut(object, key, value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -651,16 +662,6 @@ PetscErrorCode MuonParametersSetShared(PetscObject object, const char family[])
   PetscOptionsEnd();
   PetscCall(MuonLocaleEnd(&locale));
   parameters->family = own;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonParametersHelpOnce(PetscObject object)
-{
-  PetscMPIInt size;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm(object), &size));
-  if (size == 1 && PetscGlobalRank > 0) object->optionsprinted = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

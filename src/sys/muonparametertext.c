@@ -9,7 +9,7 @@
 #include <string.h>
 
 /*
-   Parameters as text: for View, for comparisons by ranks and checkpoints, and by their keys.
+   Parameters as text: for View, for comparisons by ranks and checkpoints, and by their keys; what follows from other functions.
 */
 
 static locale_t MuonLocaleC = (locale_t)0;
@@ -69,6 +69,31 @@ PetscErrorCode MuonNumberRead(const char text[], double *value, PetscBool *ok)
   PetscCall(MuonLocaleEnd(&locale));
   *ok = end != text && *end == '\0' && *value == *value ? PETSC_TRUE : PETSC_FALSE;
   if (*ok && *value > (double)PETSC_INFINITY) *value = (double)PETSC_INFINITY;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool MuonParametersIsGiven(PetscObject object, const char key[])
+{
+  const PetscObject parent = MuonParametersOf(object)->parent;
+
+  if (MuonParametersIsSet(object, key)) return PETSC_TRUE;
+  return parent != NULL && parent->classid == object->classid ? MuonParametersIsGiven(parent, key) : PETSC_FALSE;
+}
+
+PetscErrorCode MuonParametersChoose(PetscObject object, const char key[], double value)
+{
+  PetscFunctionBegin;
+  if (!MuonParametersIsSet(object, key)) PetscCall(MuonParametersPut(object, key, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonParametersHelpOnce(PetscObject object)
+{
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(object), &size));
+  if (size == 1 && PetscGlobalRank > 0) object->optionsprinted = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -75,9 +75,7 @@ PetscErrorCode MuonSVDSetTolerance(MuonSVD svd, PetscReal tolerance)
 PetscErrorCode MuonSVDSetWorkspace(MuonSVD svd, MuonWorkspace work)
 {
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceReference(work));
-  PetscCall(MuonWorkspaceDestroy(&svd->work));
-  svd->work = work;
+  PetscCall(MuonWorkspaceShare(work, &svd->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

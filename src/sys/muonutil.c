@@ -60,14 +60,16 @@ PetscErrorCode MuonViewerAndFormatDestroy(void **ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonViewerCheck(PetscObject object, PetscViewer viewer)
+PetscErrorCode MuonViewBegin(PetscObject object, PetscViewer *viewer, PetscBool *ascii, PetscBool *string)
 {
   PetscViewerType type;
-  PetscBool       serves;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)viewer, &serves, PETSCVIEWERASCII, PETSCVIEWERSTRING, ""));
-  PetscCall(PetscViewerGetType(viewer, &type));
-  PetscCheck(serves, PetscObjectComm(object), PETSC_ERR_SUP, "%s cannot be shown by a viewer of type %s, expected %s", object->class_name, type != NULL ? type : "that is not set", PETSCVIEWERASCII);
+  if (*viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm(object), viewer));
+  PetscValidHeaderSpecific(*viewer, PETSC_VIEWER_CLASSID, 2);
+  PetscCall(PetscObjectTypeCompare((PetscObject)*viewer, PETSCVIEWERASCII, ascii));
+  PetscCall(PetscObjectTypeCompare((PetscObject)*viewer, PETSCVIEWERSTRING, string));
+  PetscCall(PetscViewerGetType(*viewer, &type));
+  PetscCheck(*ascii || *string, PetscObjectComm(object), PETSC_ERR_SUP, "%s cannot be shown by a viewer of type %s, expected %s", object->class_name, type != NULL ? type : "that is not set", PETSCVIEWERASCII);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

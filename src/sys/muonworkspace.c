@@ -47,10 +47,12 @@ PetscErrorCode MuonWorkspaceCreate(MuonWorkspace *work)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonWorkspaceReference(MuonWorkspace work)
+PetscErrorCode MuonWorkspaceShare(MuonWorkspace work, MuonWorkspace *to)
 {
   PetscFunctionBegin;
-  if (work) work->refct++;
+  if (work != NULL) work->refct++;
+  PetscCall(MuonWorkspaceDestroy(to));
+  *to = work;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

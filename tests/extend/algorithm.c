@@ -15,6 +15,6 @@ PetscErrorCode MuonCreate_Descent(Muon muon)
 {
   PetscFunctionBegin;
   muon->ops->serve       = MuonServe_Descent;
-  muon->momentum_default = MUON_MOMENTUM_AT_SERVER;
+  muon->ops->momentum_at = MUON_MOMENTUM_AT_SERVER;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

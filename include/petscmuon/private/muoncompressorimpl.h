@@ -30,6 +30,14 @@ typedef struct {
   MuonWireLayout  section;       /* of the payload: follows from the header */
 } MuonCompressorLayout;
 
+/* A block of the arrays, the hash of its name, the layout of its largest message, and how long a message may be */
+typedef struct {
+  MuonBlock            block;
+  unsigned int         hash;
+  MuonCompressorLayout layout;
+  uint64_t             bytes;
+} MuonCompressorPart;
+
 /*
    A type turns arrays into payloads in uncompressed codecs; the interface checks, writes the headers, makes
    messages entropy-coded and uncompressed again, and refuses those that do not fit the layout, so that decode()
@@ -77,9 +85,13 @@ struct _p_MuonCompressor {
      what is at work: the hash of a block and its number, for which a type that has state keeps one; that of
      the layer and 0 where it has no blocks
   */
-  unsigned int  blockhash;
-  PetscInt      block;
-  unsigned int *blockhashes; /* of all; NULL until there is a message of blocks */
+  unsigned int blockhash;
+  PetscInt     block;
+  /* the blocks of arrays of one shape, for the parameters with which the object had this state; none before the first message */
+  PetscInt            nparts;
+  MuonCompressorPart *part;
+  MuonArray           partsof;
+  PetscObjectState    partsstate;
 
   const char   *keys;       /* set by the type: the keys of all types that have a meaning for it, with blanks between them */
   PetscBool     assignment; /* set by the type: the message is T itself, whatever R is */
@@ -136,17 +148,27 @@ PETSC_EXTERN PetscErrorCode MuonCompressorSetCount(MuonCompressor, MuonCompresso
 /* An object without a type gets the default one */
 PETSC_INTERN PetscErrorCode MuonCompressorSetDefaultType_Private(MuonCompressor);
 /*
-   The blocks of an array: how many there are, 1 where it is compressed in full, as assignments are; an error
-   where they do not fit. From Begin on a type is at work on one block, or on the layer, by its hash and its
-   number. Nothing but the type's operations looks at these, so that there is nothing to be put back, after an
-   error either.
+   The grid of blocks of an array, 1 x 1 where it is compressed in full, as assignments are; an error where it does not fit. The
+   number of blocks, and c->part, which is made again where the shape is another one, or a parameter has changed. From Begin on a
+   type is at work on one block, or on the layer, by its hash and its number, with the layout of the largest message. Nothing but
+   the type's operations looks at these, so that there is nothing to be put back, after an error either
 */
-PETSC_INTERN PetscErrorCode MuonCompressorCountBlocks_Private(MuonCompressor, const MuonArray *shape, PetscInt *count);
-PETSC_INTERN PetscErrorCode MuonCompressorBeginBlock_Private(MuonCompressor, PetscInt count, PetscInt b, const MuonArray *shape, MuonBlock *);
+PETSC_INTERN PetscErrorCode MuonCompressorGetGrid_Private(MuonCompressor, const MuonArray *shape, const MuonBlocks **);
+PETSC_INTERN PetscErrorCode MuonCompressorGetParts_Private(MuonCompressor, const MuonArray *shape, PetscInt *count);
 static inline MuonArray     MuonCompressorBlock_Private(const MuonArray *A, const MuonBlock *block)
 {
   return MuonArrayPart(A, (size_t)block->row, (size_t)block->column, (size_t)block->m, (size_t)block->n);
 }
+static inline const MuonBlock *MuonCompressorBegin_Private(MuonCompressor c, PetscInt b, MuonCompressorLayout *max)
+{
+  c->block          = b;
+  c->blockhash      = c->nparts > 1 ? c->part[b].hash : c->layerhash;
+  *max              = c->part[b].layout;
+  max->header.layer = (uint32_t)c->blockhash;
+  return &c->part[b].block;
+}
+/* The header of a message of so many things, its length included, and its sections; false where there is no such message */
+PETSC_INTERN PetscBool MuonCompressorHasCount_Private(MuonCompressorLayout *, uint64_t count);
 /* The type and how much it keeps, as one entry of a table */
 PETSC_INTERN PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor, size_t length, char text[]);
 /* Whether one of the keys of all types, "ratio" for instance, has a meaning for the type */
@@ -171,9 +193,6 @@ typedef struct {
   const double *u, *v;
 } MuonCompressorStep;
 PETSC_EXTERN PetscErrorCode MuonCompressorCreateStep_Private(MPI_Comm, int kind, MuonCompressor *);
-
-/* For errors: those that take complex arrays */
-#define MUON_COMPRESSOR_ONPAIRS "identity, natural, nearest, truncated, bf16, damping, dropout, qsgd, topk, randk, topsvd or rankk with -compressor_rankk_method exact"
 
 /* Families of types */
 PETSC_INTERN PetscErrorCode      MuonCompressorRegister_Dense(void);

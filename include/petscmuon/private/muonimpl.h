@@ -60,16 +60,15 @@ struct _n_MuonWorkerGrid {
    ranks, its gradients are summed and its weights are gathered
 */
 typedef struct {
-  MuonLayer    layer;
-  MuonGroup    group;
-  PetscInt    *ranges;    /* of the layer's rows on the ranks of the worker, NULL where it is one rank */
-  PetscMPIInt *counts;    /* of entries in these, which MPI reads until a sum is done */
-  PetscBool    whole;     /* on each of several ranks, which keep rows of its state, or one of them all of it */
-  PetscBool    ready;     /* MuonLayerGradientReady() was called since the last step */
-  MuonArray    mean;      /* of whole gradients, each of one rank of the worker: the rows that this rank has of it */
-  MuonArray    packed;    /* the whole gradient with the rows of each rank side by side */
-  MuonArray    staged[2]; /* on the host, while they are summed: the whole gradient and the rows, where they are in the memory of a device */
-  MPI_Request  request;   /* MPI_REQUEST_NULL without a sum in flight */
+  struct _n_MuonShard *shard;
+  PetscInt            *ranges;    /* of the layer's rows on the ranks of the worker, NULL where it is one rank */
+  PetscMPIInt         *counts;    /* of entries in these, which MPI reads until a sum is done */
+  PetscBool            whole;     /* on each of several ranks, which keep rows of its state, or one of them all of it */
+  PetscInt             ready;     /* calls of MuonLayerGradientReady() since the last step */
+  MuonArray            mean;      /* of whole gradients, each of one rank of the worker: the rows that this rank has of it */
+  MuonArray            packed;    /* the whole gradient with the rows of each rank side by side */
+  MuonArray            staged[2]; /* on the host, while they are summed: the whole gradient and the rows, where they are in the memory of a device */
+  MPI_Request          request;   /* MPI_REQUEST_NULL without a sum in flight */
 } MuonPort;
 
 /*
@@ -95,7 +94,7 @@ typedef struct {
    are not kept. State has the precision of -muon_state_precision, weights and their difference that of the
    layer
 */
-typedef struct {
+typedef struct _n_MuonShard {
   Muon      muon;
   MuonLayer layer;
   MuonGroup group;
@@ -189,6 +188,13 @@ struct _MuonGroupOps {
   const char *score; /* what servers() adds to the record, as monitors call it; NULL for none */
 };
 
+/* A monitor of a type: the key of its viewer, and what makes steps measure what it prints */
+typedef struct {
+  const char    *key;
+  MuonMonitorFn *monitor;
+  PetscErrorCode (*measure)(Muon, PetscBool);
+} MuonTypeMonitor;
+
 /* What a worker sends of a shard in this step: the driver fills it, a type may change it */
 typedef struct {
   MuonCompressor   compressor;
@@ -208,6 +214,9 @@ typedef struct {
    with the type's name. An algorithm with a step of its own is a type of layers.
 */
 struct _MuonOps {
+  MuonMomentumAt         momentum_at; /* where the momentum is kept, if no option says it */
+  const MuonTypeMonitor *monitor;
+  const MuonGroupOps    *lmogroup; /* operations of the groups of layers of LMOs, NULL where a mean is formed of them, too */
   PetscErrorCode (*configure)(Muon);
   PetscErrorCode (*send)(Muon, MuonShard *, MuonUpload *);
   PetscErrorCode (*serve)(Muon, MuonShard *, const MuonArray *sum, PetscInt count);
@@ -256,13 +265,6 @@ typedef struct {
   PetscErrorCode (*reset)(Muon);
 } MuonAddonOps;
 
-/* A monitor of a type: the key of its viewer, and what makes steps measure what it prints */
-typedef struct {
-  const char    *key;
-  MuonMonitorFn *monitor;
-  PetscErrorCode (*measure)(Muon, PetscBool);
-} MuonTypeMonitor;
-
 typedef struct {
   const char         *name;
   const MuonAddonOps *ops;
@@ -274,6 +276,7 @@ typedef struct {
 PETSC_EXTERN PetscErrorCode MuonAddonRegister(const char name[], const MuonAddonOps *);
 /* NULL where the optimizer has no such addon */
 PETSC_EXTERN void          *MuonAddonData(Muon, const char name[]);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Device(void);
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Theory(void);
 PETSC_INTERN PetscErrorCode MuonAddonRegister_TestGradient(void);
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Cost(void);
@@ -319,8 +322,7 @@ struct _p_Muon {
   PetscInt           max_steps, node_size;
   MuonMomentumStyle  momentum_style;
   MuonNesterovType   nesterov;
-  int                momentum_at;      /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
-  MuonMomentumAt     momentum_default; /* set by the type */
+  int                momentum_at; /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
   MuonShapeFactor    shape_factor;
   MuonStepType       step_type;
   PetscBool          leaveswarned; /* that a polar factor may be outside of the unit ball, in sharp steps */
@@ -336,12 +338,6 @@ struct _p_Muon {
   Muon      nested;
   PetscBool synchronized; /* in this step the other one took its */
 
-  void                *device_stream;
-  PetscBool            on_device;                         /* a layer is */
-  PetscLogDouble       device_bytes[2], device_copies[2]; /* to it and from it before this round */
-  PetscBool            check_device;
-  PetscReal            device_batch_bytes; /* which the scratch memory knows too */
-  PetscBool            device_mpi;         /* whether MPI is given the memory of a device; where it was not set what MPI says decides */
   char                *preset, *layer_types, *layer_type;
   MuonWeightDecayStyle weight_decay_style;
   MuonClipLayers       clip_layers;
@@ -357,7 +353,6 @@ struct _p_Muon {
   MuonConvergedReason reason;
   PetscInt            nsums;     /* of the active layers, the first so many have no sum under way that began before the step */
   PetscBool           computing; /* the user's routine computes gradients, or failed when it did */
-  MuonLayer           readytwice;
   struct {
     /*
        Of the round: the phase at work, and that in which this rank's status ceased to be MUON_STATUS_OK, -1 for
@@ -383,10 +378,8 @@ struct _p_Muon {
   struct _n_MuonSaving *saving;          /* checkpoints and restarts: in muoncheckpoint.h */
   struct _n_MuonRates  *rates;           /* what changes with the step, and rates of types: in muonschedule.h */
 
-  const MuonTypeMonitor *typemonitor;   /* set by a type that has one */
-  const MuonGroupOps    *lmogroup;      /* set by a type: operations of the groups of layers of LMOs, NULL where a mean is formed of them, too */
-  MuonCompressor         compressor[2]; /* up and down, made by a type: what its options say of all layers; else NULL */
-  void                  *data;
+  MuonCompressor compressor[2]; /* up and down, made by a type: what its options say of all layers; else NULL */
+  void          *data;
 
   PetscInt   delay;
   PetscBool  delay_correction;

@@ -65,6 +65,15 @@ struct _MuonLayerOps {
   PetscErrorCode (*destroy)(MuonLayer);
 };
 
+/* Of the weights as they were written last, in all and a part that is another one each time, to see whether the program wrote since then */
+typedef struct {
+  PetscObjectState writes;
+  PetscInt         sample;
+  unsigned int     hashofall, hashofsample;
+} MuonLayerNote;
+
+typedef struct _n_MuonSlots *MuonSlots; /* state of its slots, in src/layer/muonslot.h */
+
 struct _p_MuonLayer {
   PETSCHEADER(struct _MuonLayerOps);
   MuonParameters parameters; /* their family is muon_layer_NAME_, and the prefix that of all layers */
@@ -108,34 +117,33 @@ struct _p_MuonLayer {
   MuonLMO          lmo;
   PetscReal        scale, learning_rate, momentum, weight_decay; /* the optimizer's where they are not set, but the scale */
   MuonShapeFactor  shape_factor;
-  MuonStepType     step;           /* the optimizer's where it is not set */
-  PetscReal        given_rate;     /* set by the driver: the learning rate that nothing else changes, 0 for none */
-  PetscLogDouble   flops;          /* of a step, an entry; getflops counts others */
-  PetscBool        chosen;         /* by the program or its options: the type, which no preset changes then */
-  char             why[64];        /* the layer has its type, for the view */
-  PetscBool        frozen;         /* nothing updates it: no gradient, no message, no state */
-  PetscBool        workermomentum; /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
-  PetscBool        keepsmomentum;  /* set by the driver at its set-up: worker or server keeps a momentum of this layer */
-  PetscMPIInt      owner;          /* -1: every rank */
-  int              assembly;       /* of the driver: a MuonAssemblyKind, or PETSC_DETERMINE */
-  void            *shard;          /* set by the driver: its MuonShard, NULL where the layer is frozen and before the set-up */
-  const MuonArray *server;         /* set by the driver: the server's weights, without data where this rank does not own the layer */
-  PetscBool        watched;        /* set by the driver: what was written last is noted, to see whether the program wrote since then */
-  PetscObjectState writes;
-  PetscInt         sample; /* the part that is noted beside the whole */
-  unsigned int     hashofall, hashofsample;
-  PetscErrorCode (*ready)(void *); /* set by the driver: takes the gradient that is ready, with readyctx */
-  void          *readyctx;
-  PetscBool      alone;           /* set by the driver: each worker has weights and moments of its own */
-  MuonLayer      inner;           /* that takes steps from these weights between two steps of this layer, NULL for none */
-  PetscInt       phase;           /* of the optimizer's phases, in which this layer takes steps */
-  PetscLogDouble gathered;        /* bytes handed to MPI by MuonLayerGetFullWeights(), which the driver counts */
-  PetscBool      serverisweights; /* set by the driver: the server's weights are the layer's own, and server is not looked at */
-  MuonStateForm  state;           /* set by the driver: its precision is that of what optimizers see as G, at first that of the weights */
-  PetscReal      updaterms;       /* set by the driver: root mean square of the last update, -1 where it was not measured here */
+  MuonStepType     step;              /* the optimizer's where it is not set */
+  PetscReal        given_rate;        /* set by the driver: the learning rate that nothing else changes, 0 for none */
+  PetscLogDouble   flops;             /* of a step, an entry; getflops counts others */
+  PetscBool        chosen;            /* by the program or its options: the type, which no preset changes then */
+  char             why[64];           /* the layer has its type, for the view */
+  PetscBool        frozen;            /* nothing updates it: no gradient, no message, no state */
+  PetscBool        workermomentum;    /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
+  PetscBool        onpairs;           /* likewise complex matrices are legal, unless the type says no */
+  PetscBool        onrows;            /* and matrices whose rows are spread over ranks */
+  PetscBool        keepsmomentum;     /* set by the driver at its set-up: worker or server keeps a momentum of this layer */
+  PetscMPIInt      owner;             /* -1: every rank */
+  int              assembly;          /* of the driver: a MuonAssemblyKind, or PETSC_DETERMINE */
+  void            *shard;             /* set by the driver: its MuonShard, NULL where the layer is frozen and before the set-up */
+  const MuonArray *server;            /* set by the driver: the server's weights, without data where this rank does not own the layer */
+  MuonLayerNote   *note;              /* made by the driver for layers that are watched, else NULL */
+  PetscErrorCode (*ready)(MuonLayer); /* set by the driver: takes the gradient that is ready */
+  PetscBool      alone;               /* set by the driver: each worker has weights and moments of its own */
+  MuonLayer      inner;               /* that takes steps from these weights between two steps of this layer, NULL for none */
+  PetscInt       phase;               /* of the optimizer's phases, in which this layer takes steps */
+  PetscLogDouble gathered;            /* bytes handed to MPI by MuonLayerGetFullWeights(), which the driver counts */
+  PetscBool      serverisweights;     /* set by the driver: the server's weights are the layer's own, and server is not looked at */
+  MuonStateForm  state;               /* set by the driver: its precision is that of what optimizers see as G, at first that of the weights */
+  PetscReal      updaterms;           /* set by the driver: root mean square of the last update, -1 where it was not measured here */
   unsigned int   hash;
   MuonWorkspace  work;
-  void          *data;
+  MuonSlots      slots;
+  void          *data; /* of the type, from PetscNew(): freed after reset() and destroy() */
 };
 
 /*
@@ -192,8 +200,8 @@ PETSC_EXTERN PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer, size_t, cha
 
 /* What a layer has in a place, NULL for nothing */
 PETSC_EXTERN const char *MuonLayerHasSlot(MuonLayer, MuonSlotPlace);
-/* What it has before its LMO is given the gradient beside the momentum */
-PETSC_EXTERN PetscBool MuonLayerReadsGradient(MuonLayer);
+/* What it has of slots that are given the gradient beside the momentum, NULL for nothing */
+PETSC_EXTERN const char *MuonLayerReadsGradient(MuonLayer);
 
 PETSC_INTERN PetscErrorCode MuonLayerSetWorkspace_Private(MuonLayer, MuonWorkspace);
 

@@ -38,7 +38,7 @@ struct _MuonLMOOps {
 };
 
 /* The steps have no natural format */
-#define MUON_LMO_NO_KIND (-1)
+#define MUON_LMO_NO_KIND 0
 
 struct _p_MuonLMO {
   PETSCHEADER(struct _MuonLMOOps);
@@ -92,10 +92,6 @@ PETSC_EXTERN PetscErrorCode MuonLMOGetMaxBytesOf(MuonLMO, const MuonArray *shape
 PETSC_EXTERN PetscErrorCode MuonLMOEncodeArray(MuonLMO, const MuonArray *G, size_t capacity, unsigned char buf[], size_t *bytes);
 PETSC_EXTERN PetscErrorCode MuonLMOValidateArray(MuonLMO, const MuonArray *shape, size_t bytes, const unsigned char buf[], PetscBool entropy, MuonCompressorCost *cost, PetscBool *valid);
 PETSC_EXTERN PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO, double a, double b, PetscBool sharp, size_t bytes, const unsigned char buf[], const MuonArray *Y);
-/* An error where the steps have no natural format, and the names of the norms whose steps have one */
-PETSC_INTERN PetscErrorCode MuonLMOCheckKind_Private(MuonLMO);
-/* For errors */
-#define MUON_LMO_ENCODABLE "colsum, l1, l21, nuclear, rowsum"
 
 /* The norm where it is one of the library's; known says so */
 PETSC_EXTERN PetscErrorCode MuonLMOGetNorm(MuonLMO, MuonNorm *, PetscBool *known);

@@ -93,6 +93,8 @@ typedef struct {
   PetscErrorCode (*changingtext)(PetscObject, const MuonParameter *, const char value[]); /* before a text changes: may refuse it */
   PetscErrorCode (*changed)(PetscObject, const MuonParameter *);                          /* after any value was set: what follows from it */
   const char *(*heading)(PetscObject, const MuonParameter *);                             /* what -help prints above this row, NULL for nothing */
+  PetscErrorCode (*create)(MPI_Comm, PetscObject *);                                      /* an object, and its type, for MuonParametersListTypes() */
+  PetscErrorCode (*settype)(PetscObject, const char type[]);
 } MuonParameterClass;
 
 /* classid must be registered; type NULL-terminated rows or NULL. RegisterType is called by the Register() of a class; an empty type is a part */
@@ -153,6 +155,12 @@ typedef PetscErrorCode      MuonParameterKeyFn(const char family[], const char t
 PETSC_EXTERN PetscErrorCode MuonParametersForEach(MuonParameterKeyFn *, void *ctx);
 /* The type of the object's class or of a class below whose row has this key, NULL for none */
 PETSC_EXTERN const char *MuonParametersTypeOfKey(const char key[]);
+
+/*
+   "a, b or c" for errors: the types of a class that say of themselves that they can do something, by an enumeration, an integer or
+   a PetscBool at this offset of an object that is not 0
+*/
+PETSC_EXTERN PetscErrorCode MuonParametersListTypes(PetscClassId, size_t at, size_t length, char names[]);
 
 /* Calls of the C library between Begin and End read and print numbers with a point, whatever the locale of the program */
 typedef void               *MuonLocale;

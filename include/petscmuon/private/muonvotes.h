@@ -1,5 +1,5 @@
 /*
-   Votes by signs, for any type of the optimizer: muon->lmogroup is MuonGroupVotes, for the layers of LMOs, and
+   Votes by signs, for any type of the optimizer: muon->ops->lmogroup is MuonGroupVotes, for the layers of LMOs, and
    its configure() calls MuonVotesSetRule() for their groups. Installed for types outside of the library; it
    may change.
 

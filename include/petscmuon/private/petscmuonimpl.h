@@ -80,7 +80,8 @@ typedef struct {
 } MuonMark;
 
 PETSC_EXTERN PetscErrorCode MuonWorkspaceCreate(MuonWorkspace *);
-PETSC_EXTERN PetscErrorCode MuonWorkspaceReference(MuonWorkspace);
+/* The second, a field, becomes the first, which may be NULL */
+PETSC_EXTERN PetscErrorCode MuonWorkspaceShare(MuonWorkspace, MuonWorkspace *);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceMark(MuonWorkspace, MuonMark *);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceRelease(MuonWorkspace, const MuonMark *);
 /* The last argument is the address of a pointer to any type, which is aligned for all of them */
@@ -221,9 +222,10 @@ PETSC_EXTERN PetscErrorCode MuonArrayOffHost(const MuonArray *, PetscBool write,
 PETSC_EXTERN PetscErrorCode MuonArrayGetPinned(MuonWorkspace, const MuonArray *, PetscBool read, MuonArray *host);
 PETSC_EXTERN PetscErrorCode MuonArrayPutPinned(const MuonArray *, const MuonArray *host);
 /*
-   An error on every rank if a viewer is for neither text nor a string, because nothing would be shown
+   The viewer of a View(), standard output for NULL, and what it is for; an error on every rank if this is neither text nor a string,
+   because nothing would be shown
 */
-PETSC_EXTERN PetscErrorCode MuonViewerCheck(PetscObject, PetscViewer);
+PETSC_EXTERN PetscErrorCode MuonViewBegin(PetscObject, PetscViewer *, PetscBool *ascii, PetscBool *string);
 
 /* Swaps two arrays */
 static inline void MuonArraySwap(MuonArray *a, MuonArray *b)
@@ -276,7 +278,7 @@ PETSC_EXTERN PetscErrorCode MuonSVDDestroy(MuonSVD *);
 
 /*
    Setters and getters of one type: where the object has another, the call ends here, or is an error. Get is
-   all that a getter of a field does
+   all that a getter of a field does. A Destroy() ends in DestroyBegin where there is no object, or others have references to it
 */
 #define MuonIgnoreUnlessType(object, type) \
   do { \
@@ -297,6 +299,15 @@ PETSC_EXTERN PetscErrorCode MuonSVDDestroy(MuonSVD *);
     PetscAssertPointer(to, 2); \
     MuonCheckType(object, type); \
     *(to) = (value); \
+  } while (0)
+#define MuonDestroyBegin(object, classid) \
+  do { \
+    if (*(object) == NULL) PetscFunctionReturn(PETSC_SUCCESS); \
+    PetscValidHeaderSpecific(*(object), classid, 1); \
+    if (--((PetscObject) * (object))->refct > 0) { \
+      *(object) = NULL; \
+      PetscFunctionReturn(PETSC_SUCCESS); \
+    } \
   } while (0)
 #define MuonGet(object, classid, to, value) \
   do { \

@@ -65,10 +65,9 @@ PetscErrorCode MuonAssemblyCreate(MPI_Comm comm, const MuonAssemblyOptions *opti
   a->rank    = a->transport.rank;
   a->size    = size;
   a->nitems  = n;
-  a->work    = work;
   a->ownwork = work == NULL ? PETSC_TRUE : PETSC_FALSE;
   if (work == NULL) PetscCall(MuonWorkspaceCreate(&a->work));
-  else PetscCall(MuonWorkspaceReference(work));
+  else PetscCall(MuonWorkspaceShare(work, &a->work));
   PetscCall(PetscMalloc3(n, &a->item, n, &a->owner, n * ((PetscInt)size + 1), &a->ranges));
   for (PetscInt k = 0; k < n; k++) {
     PetscInt *ranges = a->ranges + k * ((PetscInt)size + 1);

@@ -330,7 +330,7 @@ PetscErrorCode MuonCompressorSetStream(MuonCompressor c, PetscInt64 seed, const 
   PetscCheck(direction == 0 || direction == 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Direction %" PetscInt_FMT " of layer %s, expected 0 or 1", direction, layer);
   PetscCall(PetscStrallocpy(layer, &name));
   PetscCall(PetscFree(c->layer));
-  PetscCall(PetscFree(c->blockhashes));
+  c->nparts           = 0;
   c->layer            = name;
   c->parameters.layer = name;
   PetscCall(MuonNameHash_Private(layer, &c->layerhash));
@@ -391,9 +391,7 @@ PetscErrorCode MuonCompressorGetStatus(MuonCompressor c, MuonStatus *status)
 PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor c, MuonWorkspace work)
 {
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceReference(work));
-  PetscCall(MuonWorkspaceDestroy(&c->work));
-  c->work = work;
+  PetscCall(MuonWorkspaceShare(work, &c->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -424,12 +422,8 @@ PetscErrorCode MuonCompressorView(MuonCompressor c, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)c), &viewer));
-  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
-  PetscCall(MuonViewerCheck((PetscObject)c, viewer));
+  PetscCall(MuonViewBegin((PetscObject)c, &viewer, &ascii, &string));
   PetscCall(MuonCompressorSetDefaultType_Private(c));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
   if (ascii) {
     PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)c, viewer));
     PetscCall(PetscViewerASCIIPushTab(viewer));
@@ -467,19 +461,14 @@ PetscErrorCode MuonCompressorReset(MuonCompressor c)
 PetscErrorCode MuonCompressorDestroy(MuonCompressor *c)
 {
   PetscFunctionBegin;
-  if (*c == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscValidHeaderSpecific(*c, MUONCOMPRESSOR_CLASSID, 1);
-  if (--((PetscObject)*c)->refct > 0) {
-    *c = NULL;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  MuonDestroyBegin(c, MUONCOMPRESSOR_CLASSID);
   PetscCall(MuonCompressorReset(*c));
   PetscCall(MuonParametersDestroyType((PetscObject)*c));
   PetscCall(PetscFree((*c)->data));
   PetscCall(MuonParametersDestroy((PetscObject)*c));
   PetscCall(MuonSVDDestroy(&(*c)->svd));
   PetscCall(PetscFree((*c)->layer));
-  PetscCall(PetscFree((*c)->blockhashes));
+  PetscCall(PetscFree((*c)->part));
   PetscCall(MuonBlocksDestroy_Private(&(*c)->blocks));
   PetscCall(PetscHeaderDestroy(c));
   PetscFunctionReturn(PETSC_SUCCESS);

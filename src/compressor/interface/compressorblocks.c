@@ -40,60 +40,80 @@ PetscErrorCode MuonCompressorSetBlocks(MuonCompressor c, PetscInt nrows, const P
   PetscCall(MuonBlocksCheck_Private(nrows, rows, -1, ncolumns, columns, -1, &side, sizeof(reason), reason));
   MuonCompressorCheck(c, reason[0] == '\0', PETSC_ERR_ARG_OUTOFRANGE, "", "%s", reason);
   PetscTryTypeMethod(c, reset);
-  PetscCall(PetscFree(c->blockhashes));
+  c->nparts = 0;
   PetscCall(MuonBlocksSet_Private(&c->blocks, nrows, rows, ncolumns, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorCountBlocks_Private(MuonCompressor c, const MuonArray *shape, PetscInt *count)
+PetscErrorCode MuonCompressorGetGrid_Private(MuonCompressor c, const MuonArray *shape, const MuonBlocks **grid)
 {
-  const char *side;
-  char        reason[512];
+  static const MuonBlocks whole = {1, 1, NULL, NULL};
+  const char             *side;
+  char                    reason[512];
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorSetDefaultType_Private(c));
-  *count = 1;
-  if (c->assignment || MuonBlocksCount_Private(&c->blocks) == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonBlocksCheck_Private(c->blocks.nrows, c->blocks.rows, (PetscInt)MuonArrayRows(shape), c->blocks.ncolumns, c->blocks.columns, (PetscInt)MuonArrayColumns(shape), &side, sizeof(reason), reason));
+  *grid = c->assignment ? &whole : &c->blocks;
+  PetscCall(MuonBlocksCheck_Private((*grid)->nrows, (*grid)->rows, (PetscInt)MuonArrayRows(shape), (*grid)->ncolumns, (*grid)->columns, (PetscInt)MuonArrayColumns(shape), &side, sizeof(reason), reason));
   MuonCompressorCheck(c, reason[0] == '\0', PETSC_ERR_ARG_SIZ, "", "%s", reason);
-  *count = MuonBlocksCount_Private(&c->blocks);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of all blocks, once: names and grid are set before there is a message */
-static PetscErrorCode MuonCompressorHashBlocks_Private(MuonCompressor c, PetscInt count)
+/* The layout of the largest message of a block, and how long a message may be */
+static PetscErrorCode MuonCompressorLayOut_Private(MuonCompressor c, const MuonArray *shape, MuonCompressorPart *part)
 {
-  const char *const layer = c->layer != NULL ? c->layer : "";
-  char             *name;
-  size_t            length;
+  const MuonArray       array  = MuonCompressorBlock_Private(shape, &part->block);
+  MuonCompressorLayout *layout = &part->layout, fewer;
 
   PetscFunctionBegin;
+  layout->rows    = (uint64_t)array.count;
+  layout->columns = (uint64_t)array.len;
+  PetscUseTypeMethod(c, layout, &array, layout);
+  MuonCompressorCheck(c, layout->header.values != MUON_WIRE_VALUES_TWOBIT || layout->header.kind == MUON_WIRE_SPARSE, PETSC_ERR_SUP, "_values", "2bit, expected the type %s for it, not %s", MUONCOMPRESSORTOPK, ((PetscObject)c)->type_name);
+  PetscCall(MuonCompressorSetCount(c, layout, layout->header.count));
+  /*
+     A block of four random numbers has 32 bits for its place; low-rank factors have up to twice as many
+     entries as their product
+  */
+  MuonCompressorCheck(c, layout->header.values != MUON_WIRE_VALUES_NATURAL || layout->rows * layout->columns <= (uint64_t)1 << 33, PETSC_ERR_SUP, "", "a layer of %zu vectors of %zu, expected at most 2^33 entries with natural values",
+                      (size_t)layout->rows, (size_t)layout->columns);
+  part->bytes = MuonWireMessageBytes(&layout->header);
+  /* A message that leaves out one row or column may be longer, by the positions of the others */
+  fewer = *layout;
+  if (!layout->exact && layout->header.count > 0 && MuonCompressorHasCount_Private(&fewer, layout->header.count - 1)) part->bytes = PetscMax(part->bytes, MuonWireMessageBytes(&fewer.header));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorGetParts_Private(MuonCompressor c, const MuonArray *shape, PetscInt *count)
+{
+  const MuonArray *const of    = &c->partsof;
+  const char *const      layer = c->layer != NULL ? c->layer : "";
+  const MuonBlocks      *grid;
+  PetscObjectState       state;
+  char                  *name;
+  size_t                 length;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorSetDefaultType_Private(c));
+  PetscCall(PetscObjectStateGet((PetscObject)c, &state));
+  *count = c->nparts;
+  if (c->nparts > 0 && c->partsstate == state && of->len == shape->len && of->count == shape->count && of->precision == shape->precision && of->rowmajor == shape->rowmajor && of->pairs == shape->pairs) PetscFunctionReturn(PETSC_SUCCESS);
+  c->nparts = 0;
+  PetscCall(MuonCompressorGetGrid_Private(c, shape, &grid));
+  *count = MuonBlocksCount_Private(grid);
+  PetscCall(PetscFree(c->part));
+  PetscCall(PetscCalloc1(*count, &c->part));
   PetscCall(PetscStrlen(layer, &length));
   PetscCall(PetscMalloc1(length + 32, &name));
-  PetscCall(PetscMalloc1(count, &c->blockhashes));
-  for (PetscInt b = 0; b < count; b++) {
+  for (PetscInt b = 0; b < *count; b++) {
+    PetscCall(MuonBlocksGet_Private(grid, b, (PetscInt)MuonArrayRows(shape), (PetscInt)MuonArrayColumns(shape), &c->part[b].block));
     PetscCall(MuonBlockName_Private(layer, b, length + 32, name));
-    PetscCall(MuonNameHash_Private(name, &c->blockhashes[b]));
+    PetscCall(MuonNameHash_Private(name, &c->part[b].hash));
   }
   PetscCall(PetscFree(name));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorBeginBlock_Private(MuonCompressor c, PetscInt count, PetscInt b, const MuonArray *shape, MuonBlock *block)
-{
-  const PetscInt m = (PetscInt)MuonArrayRows(shape), n = (PetscInt)MuonArrayColumns(shape);
-
-  PetscFunctionBegin;
-  block->row    = 0;
-  block->column = 0;
-  block->m      = m;
-  block->n      = n;
-  c->blockhash  = c->layerhash;
-  c->block      = 0;
-  if (count == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonBlocksGet_Private(&c->blocks, b, m, n, block));
-  if (c->blockhashes == NULL) PetscCall(MuonCompressorHashBlocks_Private(c, count));
-  c->blockhash = c->blockhashes[b];
-  c->block     = b;
+  for (PetscInt b = 0; b < *count; b++) PetscCall(MuonCompressorLayOut_Private(c, shape, &c->part[b]));
+  c->partsof    = *shape;
+  c->partsstate = state;
+  c->nparts     = *count;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -265,20 +265,20 @@ PetscErrorCode MuonCompressorCommit(MuonCompressor c)
 @*/
 PetscErrorCode MuonCompressorGetAlpha(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
 {
-  const MuonArray shape = MuonArrayOfScalars(m, n, NULL, m);
-  PetscInt        count;
+  const MuonArray   shape = MuonArrayOfScalars(m, n, NULL, m);
+  const MuonBlocks *grid;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscAssertPointer(alpha, 4);
-  PetscCall(MuonCompressorCountBlocks_Private(c, &shape, &count));
+  PetscCall(MuonCompressorGetGrid_Private(c, &shape, &grid));
   *alpha = 1.0;
-  for (PetscInt b = 0; b < count && m > 0 && n > 0; b++) {
+  for (PetscInt b = 0; b < MuonBlocksCount_Private(grid) && m > 0 && n > 0; b++) {
     MuonBlock block;
     MuonArray array;
     PetscReal one = -1.0;
 
-    PetscCall(MuonCompressorBeginBlock_Private(c, count, b, &shape, &block));
+    PetscCall(MuonBlocksGet_Private(grid, b, m, n, &block));
     array = MuonCompressorBlock_Private(&shape, &block);
     PetscTryTypeMethod(c, alpha, &array, &one);
     *alpha = b == 0 ? one : PetscMin(*alpha, one);
@@ -292,17 +292,15 @@ PetscErrorCode MuonCompressorGetAlpha(MuonCompressor c, PetscInt m, PetscInt n, 
 */
 PetscErrorCode MuonCompressorGetAlphaOf(MuonCompressor c, const MuonArray *shape, const MuonNorm *norm, PetscReal *alpha)
 {
-  const MuonNorm frobenius = {PETSC_TRUE, PETSC_FALSE, 2, 2};
-  double         least, most;
-  PetscReal      one = -1.0;
-  PetscInt       count;
-  MuonBlock      block;
+  const MuonNorm    frobenius = {PETSC_TRUE, PETSC_FALSE, 2, 2};
+  const MuonBlocks *grid;
+  double            least, most;
+  PetscReal         one = -1.0;
 
   PetscFunctionBegin;
   *alpha = MuonArrayEntries(shape) == 0 ? 1 : -1;
-  PetscCall(MuonCompressorCountBlocks_Private(c, shape, &count));
-  if (count > 1 || MuonArrayEntries(shape) == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCompressorBeginBlock_Private(c, count, 0, shape, &block));
+  PetscCall(MuonCompressorGetGrid_Private(c, shape, &grid));
+  if (MuonBlocksCount_Private(grid) > 1 || MuonArrayEntries(shape) == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscTryTypeMethod(c, alphaof, shape, norm, alpha);
   if (*alpha > 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscTryTypeMethod(c, alphaof, shape, &frobenius, &one);

@@ -3,8 +3,7 @@
 */
 #include <petscmuon/private/muoncompressorcodec.h>
 
-/* The header of a message of so many things, its length included, and its sections; false where there is no such message */
-static PetscBool HasCount(MuonCompressorLayout *layout, uint64_t count)
+PetscBool MuonCompressorHasCount_Private(MuonCompressorLayout *layout, uint64_t count)
 {
   MuonWireMessage *header = &layout->header;
 
@@ -18,31 +17,7 @@ static PetscBool HasCount(MuonCompressorLayout *layout, uint64_t count)
 PetscErrorCode MuonCompressorSetCount(MuonCompressor c, MuonCompressorLayout *layout, uint64_t count)
 {
   PetscFunctionBegin;
-  MuonCompressorCheck(c, HasCount(layout, count), PETSC_ERR_SUP, "", "no message can hold a layer of %zu vectors of %zu", (size_t)layout->rows, (size_t)layout->columns);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Block b of shape, and the layout of its largest message */
-static PetscErrorCode MuonCompressorGetLayout_Private(MuonCompressor c, PetscInt count, PetscInt b, const MuonArray *shape, MuonBlock *block, MuonCompressorLayout *layout)
-{
-  MuonArray array;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorBeginBlock_Private(c, count, b, shape, block));
-  array = MuonCompressorBlock_Private(shape, block);
-  PetscCall(PetscMemzero(layout, sizeof(*layout)));
-  layout->header.layer = (uint32_t)c->blockhash;
-  layout->rows         = (uint64_t)array.count;
-  layout->columns      = (uint64_t)array.len;
-  PetscUseTypeMethod(c, layout, &array, layout);
-  MuonCompressorCheck(c, layout->header.values != MUON_WIRE_VALUES_TWOBIT || layout->header.kind == MUON_WIRE_SPARSE, PETSC_ERR_SUP, "_values", "2bit, expected the type %s for it, not %s", MUONCOMPRESSORTOPK, ((PetscObject)c)->type_name);
-  PetscCall(MuonCompressorSetCount(c, layout, layout->header.count));
-  /*
-     A block of four random numbers has 32 bits for its place; low-rank factors have up to twice as many
-     entries as their product
-  */
-  MuonCompressorCheck(c, layout->header.values != MUON_WIRE_VALUES_NATURAL || layout->rows * layout->columns <= (uint64_t)1 << 33, PETSC_ERR_SUP, "", "a layer of %zu vectors of %zu, expected at most 2^33 entries with natural values",
-                      (size_t)layout->rows, (size_t)layout->columns);
+  MuonCompressorCheck(c, MuonCompressorHasCount_Private(layout, count), PETSC_ERR_SUP, "", "no message can hold a layer of %zu vectors of %zu", (size_t)layout->rows, (size_t)layout->columns);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -83,19 +58,11 @@ PetscErrorCode MuonCompressorGetMaxBytesOf(MuonCompressor c, const MuonArray *sh
   PetscInt count;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorCountBlocks_Private(c, shape, &count));
+  PetscCall(MuonCompressorGetParts_Private(c, shape, &count));
   *max = count > 1 ? MUON_WIRE_MESSAGE_HEADER_MOST : 0;
   for (PetscInt b = 0; b < count; b++) {
-    MuonBlock            block;
-    MuonCompressorLayout layout;
-    uint64_t             bytes;
-
-    PetscCall(MuonCompressorGetLayout_Private(c, count, b, shape, &block, &layout));
-    bytes = MuonWireMessageBytes(&layout.header);
-    /* A message that leaves out one row or column may be longer, by the positions of the others */
-    if (!layout.exact && layout.header.count > 0 && HasCount(&layout, layout.header.count - 1)) bytes = PetscMax(bytes, MuonWireMessageBytes(&layout.header));
-    MuonCompressorCheck(c, bytes <= SIZE_MAX - *max, PETSC_ERR_SUP, "", "no message can hold a layer of %zu vectors of %zu", shape->count, shape->len);
-    *max += (size_t)bytes;
+    MuonCompressorCheck(c, c->part[b].bytes <= SIZE_MAX - *max, PETSC_ERR_SUP, "", "no message can hold a layer of %zu vectors of %zu", shape->count, shape->len);
+    *max += (size_t)c->part[b].bytes;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -104,12 +71,12 @@ PetscErrorCode MuonCompressorGetMaxBytesOf(MuonCompressor c, const MuonArray *sh
    Block b of T - R at buf + *sent, in what is left of the buffer of own first where it is entropy-coded. Both
    lengths and the cost are added to
 */
-static PetscErrorCode MuonCompressorEncodeBlock_Private(MuonCompressor c, PetscInt count, PetscInt b, const MuonArray *T, const MuonArray *R, size_t capacity, unsigned char buf[], size_t *sent, MuonValidated *own, PetscBool entropy,
-                                                        MuonCompressorCost *cost)
+static PetscErrorCode MuonCompressorEncodeBlock_Private(MuonCompressor c, PetscInt b, const MuonArray *T, const MuonArray *R, size_t capacity, unsigned char buf[], size_t *sent, MuonValidated *own, PetscBool entropy, MuonCompressorCost *cost)
 {
-  MuonArray            tb, rb;
-  MuonBlock            block;
   MuonCompressorLayout max, layout;
+  const MuonBlock     *block = MuonCompressorBegin_Private(c, b, &max);
+  const MuonArray      tb    = MuonCompressorBlock_Private(T, block);
+  MuonArray            rb;
   unsigned             before, after;
   unsigned char       *to = buf + *sent;
   PetscBool            coded;
@@ -117,9 +84,7 @@ static PetscErrorCode MuonCompressorEncodeBlock_Private(MuonCompressor c, PetscI
   MuonMark             mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorGetLayout_Private(c, count, b, T, &block, &max));
-  tb = MuonCompressorBlock_Private(T, &block);
-  if (R != NULL) rb = MuonCompressorBlock_Private(R, &block);
+  if (R != NULL) rb = MuonCompressorBlock_Private(R, block);
   layout = max;
   /* Positions and natural codes are written uncompressed, then close to their entropy where that is shorter */
   coded = MuonWireKindIsCoded((MuonWireKind)max.header.kind, (MuonWireValues)max.header.values) ? PETSC_TRUE : PETSC_FALSE;
@@ -158,10 +123,10 @@ PetscErrorCode MuonCompressorEncodeArray(MuonCompressor c, const MuonArray *T, c
   PetscCall(MuonWorkspaceMark(c->work, &mark));
   PetscCall(PetscLogEventBegin(MUON_Compress, c, 0, 0, 0));
   c->status = MUON_STATUS_OK;
-  PetscCall(MuonCompressorCountBlocks_Private(c, T, &count));
+  PetscCall(MuonCompressorGetParts_Private(c, T, &count));
   sent           = count > 1 ? MUON_WIRE_MESSAGE_HEADER_MOST : 0;
   message->bytes = 0;
-  for (PetscInt b = 0; b < count && c->status == MUON_STATUS_OK; b++) PetscCall(MuonCompressorEncodeBlock_Private(c, count, b, T, R, capacity, buf, &sent, message, entropy, cost != NULL ? &sum : NULL));
+  for (PetscInt b = 0; b < count && c->status == MUON_STATUS_OK; b++) PetscCall(MuonCompressorEncodeBlock_Private(c, b, T, R, capacity, buf, &sent, message, entropy, cost != NULL ? &sum : NULL));
   if (c->status != MUON_STATUS_OK) sent = message->bytes = 0;
   else if (count > 1) sent = (size_t)MuonWireGroupClose((uint32_t)c->layerhash, (uint64_t)count, sent - MUON_WIRE_MESSAGE_HEADER_MOST, buf);
   if (message->data == NULL) message->data = buf + sent - message->bytes;
@@ -177,26 +142,24 @@ PetscErrorCode MuonCompressorEncodeArray(MuonCompressor c, const MuonArray *T, c
    The message of a block behind those before it, message->bytes long together: where they came as long as all
    are uncompressed, else in the buffer
 */
-static PetscErrorCode MuonCompressorValidateBlock_Private(MuonCompressor c, PetscInt count, PetscInt b, const MuonArray *shape, size_t bytes, const unsigned char from[], PetscBool entropy, MuonCompressorCost *cost, MuonValidated *message,
-                                                          PetscBool *valid)
+static PetscErrorCode MuonCompressorValidateBlock_Private(MuonCompressor c, PetscInt b, const MuonArray *shape, size_t bytes, const unsigned char from[], PetscBool entropy, MuonCompressorCost *cost, MuonValidated *message, PetscBool *valid)
 {
   const unsigned char *plain;
   unsigned char       *to = NULL;
-  MuonBlock            block;
   MuonCompressorLayout max, layout;
   MuonWireMessage      came, header;
   size_t               need;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorGetLayout_Private(c, count, b, shape, &block, &max));
+  (void)MuonCompressorBegin_Private(c, b, &max);
   layout = max;
   *valid = PETSC_FALSE;
   if (MuonWireMessageRead(from, bytes, &came) != MUON_WIRE_OK || came.kind != max.header.kind || came.parameter != max.header.parameter) PetscFunctionReturn(PETSC_SUCCESS);
-  if (came.count > max.header.count || (max.exact && came.count != max.header.count) || !HasCount(&layout, came.count)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (came.count > max.header.count || (max.exact && came.count != max.header.count) || !MuonCompressorHasCount_Private(&layout, came.count)) PetscFunctionReturn(PETSC_SUCCESS);
   if (b == 0) message->data = from;
   if (message->data != message->buffer && !MuonWireMessageIsUncompressed(&came)) {
     need = (size_t)MuonWireMessageBytes(&layout.header);
-    if (count > 1) PetscCall(MuonCompressorGetMaxBytesOf(c, shape, &need));
+    if (c->nparts > 1) PetscCall(MuonCompressorGetMaxBytesOf(c, shape, &need));
     PetscCall(MuonValidatedReserve_Private(need, message));
     PetscCall(PetscArraycpy(message->buffer, message->data, message->bytes));
     message->data = message->buffer;
@@ -228,13 +191,13 @@ PetscErrorCode MuonCompressorValidateArray(MuonCompressor c, const MuonArray *sh
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscLogEventBegin(MUON_Compress, c, 0, 0, 0));
-  PetscCall(MuonCompressorCountBlocks_Private(c, shape, &count));
+  PetscCall(MuonCompressorGetParts_Private(c, shape, &count));
   *valid         = count == 1 || MuonWireGroupOpen(buf, bytes, (uint32_t)c->layerhash, (uint64_t)count, &group) == MUON_WIRE_OK ? PETSC_TRUE : PETSC_FALSE;
   message->bytes = 0;
   for (PetscInt b = 0; b < count && *valid; b++) {
     const unsigned char *from = count > 1 ? MuonWireGroupNext(&group, &bytes) : buf;
 
-    PetscCall(MuonCompressorValidateBlock_Private(c, count, b, shape, bytes, from, entropy, cost != NULL ? &sum : NULL, message, valid));
+    PetscCall(MuonCompressorValidateBlock_Private(c, b, shape, bytes, from, entropy, cost != NULL ? &sum : NULL, message, valid));
   }
   if (*valid && cost != NULL) *cost = sum;
   PetscCall(PetscLogEventEnd(MUON_Compress, c, 0, 0, 0));
@@ -251,17 +214,14 @@ PetscErrorCode MuonCompressorDecodeValidated(MuonCompressor c, const MuonValidat
   PetscCall(PetscLogEventBegin(MUON_Compress, c, 0, 0, 0));
   PetscCall(PetscLogEventBegin(MUON_Decompress, c, 0, 0, 0));
   PetscCall(MuonCompressorGetWorkspace(c, &work));
-  PetscCall(MuonCompressorCountBlocks_Private(c, Y, &count));
+  PetscCall(MuonCompressorGetParts_Private(c, Y, &count));
   for (PetscInt b = 0; b < count; b++) {
-    MuonArray            array;
-    MuonBlock            block;
     MuonWireMessage      header;
     MuonCompressorLayout layout;
+    const MuonArray      array = MuonCompressorBlock_Private(Y, MuonCompressorBegin_Private(c, b, &layout));
     PetscLogDouble       flops;
     MuonMark             mark;
 
-    PetscCall(MuonCompressorGetLayout_Private(c, count, b, Y, &block, &layout));
-    array = MuonCompressorBlock_Private(Y, &block);
     (void)MuonWireMessageRead(at, message->bytes - (size_t)(at - message->data), &header);
     PetscCall(MuonCompressorSetCount(c, &layout, header.count));
     PetscCall(MuonWorkspaceMark(work, &mark));

@@ -144,6 +144,8 @@ PetscErrorCode MuonCompressorInitializePackage(void)
   what.data           = offsetof(struct _p_MuonCompressor, data);
   what.setfromoptions = (PetscErrorCode(*)(PetscObject))MuonCompressorSetFromOptions;
   what.changing       = MuonCompressorChanging_Private;
+  what.create         = (PetscErrorCode(*)(MPI_Comm, PetscObject *))MuonCompressorCreate;
+  what.settype        = (PetscErrorCode(*)(PetscObject, const char *))MuonCompressorSetType;
   PetscCall(MuonParametersRegisterClass(MUONCOMPRESSOR_CLASSID, &what));
   PetscCall(MuonCompressorRegister_Dense());
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPK, MuonCompressorCreate_Sparse, MuonCompressorParameters_TopK));

@@ -297,12 +297,8 @@ PetscErrorCode MuonExchangeView(MuonExchange exchange, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
-  if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)exchange), &viewer));
-  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
+  PetscCall(MuonViewBegin((PetscObject)exchange, &viewer, &isascii, &isstring));
   PetscCheckSameComm(exchange, 1, viewer, 2);
-  PetscCall(MuonViewerCheck((PetscObject)exchange, viewer));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &isstring));
   if (isascii) {
     PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)exchange, viewer));
     PetscCall(PetscViewerASCIIPushTab(viewer));
@@ -322,12 +318,7 @@ PetscErrorCode MuonExchangeView(MuonExchange exchange, PetscViewer viewer)
 PetscErrorCode MuonExchangeDestroy(MuonExchange *exchange)
 {
   PetscFunctionBegin;
-  if (*exchange == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscValidHeaderSpecific(*exchange, MUONEXCHANGE_CLASSID, 1);
-  if (--((PetscObject)*exchange)->refct > 0) {
-    *exchange = NULL;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  MuonDestroyBegin(exchange, MUONEXCHANGE_CLASSID);
   PetscCall(MuonExchangeReset(*exchange));
   PetscTryTypeMethod(*exchange, destroy);
   PetscCall(MuonParametersDestroy((PetscObject)*exchange));

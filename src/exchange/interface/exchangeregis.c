@@ -21,13 +21,6 @@ PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Layerwise(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Rows(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Range(MuonExchange);
 
-static PetscErrorCode MuonExchangeReadOptions_Private(PetscObject exchange)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonExchangeSetFromOptions((MuonExchange)exchange));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Another value has the owners found again */
 static PetscErrorCode MuonExchangeChanging_Private(PetscObject object, const MuonParameter *row, double value)
 {
@@ -91,7 +84,7 @@ PetscErrorCode MuonExchangeInitializePackage(void)
   parameters.rows           = MuonExchangeParameters;
   parameters.at             = offsetof(struct _p_MuonExchange, parameters);
   parameters.data           = offsetof(struct _p_MuonExchange, data);
-  parameters.setfromoptions = MuonExchangeReadOptions_Private;
+  parameters.setfromoptions = (PetscErrorCode(*)(PetscObject))MuonExchangeSetFromOptions;
   parameters.changing       = MuonExchangeChanging_Private;
   PetscCall(PetscClassIdRegister("MuonExchange", &MUONEXCHANGE_CLASSID));
   PetscCall(MuonParametersRegisterClass(MUONEXCHANGE_CLASSID, &parameters));

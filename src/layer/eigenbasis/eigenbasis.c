@@ -27,12 +27,6 @@ static PetscErrorCode MuonEigenbasisGather_Private(MuonLayer layer, PetscBool ro
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the contiguous vectors in memory lie along the side */
-static PetscBool MuonEigenbasisIsAlong(PetscBool rows, const MuonArray *A)
-{
-  return rows == !A->rowmajor ? PETSC_TRUE : PETSC_FALSE;
-}
-
 PetscErrorCode MuonEigenbasisTurn(MuonLayer layer, PetscBool rows, const MuonMatrix *A, const MuonArray *Q, PetscBool back, const MuonArray *B)
 {
   const MuonKernels *kernels = MuonArrayKernels(B);
@@ -45,7 +39,7 @@ PetscErrorCode MuonEigenbasisTurn(MuonLayer layer, PetscBool rows, const MuonMat
   PetscCall(MuonWorkspaceMark(layer->work, &mark));
   PetscCall(MuonEigenbasisGather_Private(layer, rows, A, &whole, &first));
   q = (const char *)Q->data + (back ? first : first * Q->len) * kernels->size;
-  if (MuonEigenbasisIsAlong(rows, B)) kernels->Multiply(!back, 0, B->len, B->count, Q->len, 1, q, Q->len, whole.data, whole.ld, 0, B->data, B->ld);
+  if (rows == !B->rowmajor) kernels->Multiply(!back, 0, B->len, B->count, Q->len, 1, q, Q->len, whole.data, whole.ld, 0, B->data, B->ld);
   else kernels->Multiply(0, back, B->len, B->count, Q->len, 1, whole.data, whole.ld, q, Q->len, 0, B->data, B->ld);
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)Q->len * (PetscLogDouble)MuonArrayEntries(B)));
   PetscCall(MuonWorkspaceRelease(layer->work, &mark));
@@ -80,7 +74,7 @@ PetscErrorCode MuonEigenbasisSort(MuonLayer layer, PetscBool rows, const MuonMat
 static PetscErrorCode MuonEigenbasisCovariance_Private(MuonLayer layer, const MuonEigenbasis *basis, const MuonMatrix *G, const MuonArray *now, const MuonArray *next)
 {
   const MuonKernelReal *real  = next->precision == MUON_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
-  const PetscBool       along = MuonEigenbasisIsAlong(basis->rows, &G->here), spread = G->size > 1 && !basis->rows ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool       along = basis->rows == !G->here.rowmajor ? PETSC_TRUE : PETSC_FALSE, spread = G->size > 1 && !basis->rows ? PETSC_TRUE : PETSC_FALSE;
   MuonArray             whole;
   MuonMark              mark;
   PetscMPIInt           count;

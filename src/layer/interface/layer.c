@@ -47,12 +47,15 @@ PetscErrorCode MuonLayerSetType(MuonLayer layer, MuonLayerType type)
   MuonLayerCheck(layer, layer->parameters.fixed == PETSC_FALSE, PETSC_ERR_ORDER, "type %s: the optimizer was set up with the type %s, expected a call before MuonSetUp() or after MuonReset(); a scale of 0 stops a layer in between", type,
                  ((PetscObject)layer)->type_name);
   PetscCall(MuonParametersDestroyType((PetscObject)layer));
+  PetscTryTypeMethod(layer, reset);
   PetscTryTypeMethod(layer, destroy);
+  PetscCall(PetscFree(layer->data));
   PetscCall(PetscMemzero(layer->ops, sizeof(struct _MuonLayerOps)));
-  layer->data               = NULL;
   layer->flops              = 0;
   layer->frozen             = PETSC_FALSE;
   layer->workermomentum     = PETSC_FALSE;
+  layer->onpairs            = PETSC_TRUE;
+  layer->onrows             = PETSC_TRUE;
   layer->parameters.variant = NULL;
   PetscCall(PetscObjectChangeTypeName((PetscObject)layer, type));
   PetscCall((*create)(layer));
@@ -189,9 +192,7 @@ PetscErrorCode MuonLayerGetLMO(MuonLayer layer, MuonLMO *lmo)
 PetscErrorCode MuonLayerSetWorkspace_Private(MuonLayer layer, MuonWorkspace work)
 {
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceReference(work));
-  PetscCall(MuonWorkspaceDestroy(&layer->work));
-  layer->work = work;
+  PetscCall(MuonWorkspaceShare(work, &layer->work));
   if (layer->lmo != NULL) PetscCall(MuonLMOSetWorkspace(layer->lmo, work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -212,15 +213,12 @@ PetscErrorCode MuonLayerSetWorkspace_Private(MuonLayer layer, MuonWorkspace work
 PetscErrorCode MuonLayerView(MuonLayer layer, PetscViewer viewer)
 {
   PetscReal factor;
-  PetscBool ascii;
+  PetscBool ascii, string;
   char      ball[128] = "", rows[256], columns[256];
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)layer), &viewer));
-  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
-  PetscCall(MuonViewerCheck((PetscObject)layer, viewer));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  PetscCall(MuonViewBegin((PetscObject)layer, &viewer, &ascii, &string));
   if (ascii) {
     PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)layer, viewer));
     PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
@@ -265,16 +263,13 @@ PetscErrorCode MuonLayerReset(MuonLayer layer)
 PetscErrorCode MuonLayerDestroy(MuonLayer *layer)
 {
   PetscFunctionBegin;
-  if (*layer == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscValidHeaderSpecific(*layer, MUONLAYER_CLASSID, 1);
-  if (--((PetscObject)*layer)->refct > 0) {
-    *layer = NULL;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  MuonDestroyBegin(layer, MUONLAYER_CLASSID);
   PetscCall(VecDestroy(&(*layer)->g)); /* which a reset keeps */
   PetscCall(MuonLayerReset(*layer));
   PetscCall(MuonParametersDestroyType((PetscObject)*layer));
   PetscTryTypeMethod(*layer, destroy);
+  PetscCall(PetscFree((*layer)->data));
+  PetscCall(PetscFree((*layer)->slots));
   PetscCall(MuonLMODestroy(&(*layer)->lmo));
   PetscCall(MuonBlocksDestroy_Private(&(*layer)->blocks));
   PetscCall(PetscObjectDestroy(&(*layer)->weights));

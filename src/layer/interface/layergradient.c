@@ -437,7 +437,7 @@ PetscErrorCode MuonLayerGradientReady(MuonLayer layer)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  if (layer->ready != NULL) PetscCall((*layer->ready)(layer->readyctx));
+  if (layer->ready != NULL) PetscCall((*layer->ready)(layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -32,6 +32,19 @@ PetscErrorCode MuonLayerRegister(const char name[], PetscErrorCode (*function)(M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A layer without entries */
+static PetscErrorCode MuonLayerCreateEmpty_Private(MPI_Comm comm, PetscObject *layer)
+{
+  MuonLayerArray array;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&array, sizeof(array)));
+  array.comm = comm;
+  array.type = PETSC_DOUBLE;
+  PetscCall(MuonLayerCreateFromArray("empty", &array, (MuonLayer *)layer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonLayerFinalizePackage_Private(void)
 {
   PetscFunctionBegin;
@@ -67,6 +80,8 @@ PetscErrorCode MuonLayerInitializePackage(void)
   what.setfromoptions = MuonLayerSetFromOptions;
   what.changing       = MuonLayerChanging_Private;
   what.children       = MuonLayerChildren_Private;
+  what.create         = MuonLayerCreateEmpty_Private;
+  what.settype        = (PetscErrorCode(*)(PetscObject, const char *))MuonLayerSetType;
   PetscCall(MuonParametersRegisterClass(MUONLAYER_CLASSID, &what));
   PetscCall(MuonSlotsRegister());
   PetscCall(MuonLayerRegister(MUONLAYERLMO, MuonLayerCreate_LMO, NULL));

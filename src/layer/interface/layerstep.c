@@ -71,6 +71,7 @@ PetscErrorCode MuonLayerCanEncode_Private(MuonLayer layer, size_t length, char r
   const char *slot;
   MuonLMO     lmo;
   PetscBool   can;
+  char        names[256];
 
   PetscFunctionBegin;
   reason[0] = '\0';
@@ -91,6 +92,7 @@ PetscErrorCode MuonLayerCanEncode_Private(MuonLayer layer, size_t length, char r
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(MuonLMOCanEncode(lmo, &can));
   if (can) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSNPrintf(reason, length, "its norm is %s, whose steps have no natural format, expected one of: %s", ((PetscObject)lmo)->type_name, MUON_LMO_ENCODABLE));
+  PetscCall(MuonParametersListTypes(MUONLMO_CLASSID, offsetof(struct _p_MuonLMO, kind), sizeof(names), names));
+  PetscCall(PetscSNPrintf(reason, length, "its norm is %s, whose steps have no natural format, expected %s", ((PetscObject)lmo)->type_name, names));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

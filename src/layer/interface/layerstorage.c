@@ -460,7 +460,7 @@ PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer layer, PetscBool write, M
 {
   PetscFunctionBegin;
   PetscCall(MuonLayerClose_Private(layer, layer->weights, write, W));
-  if (write && layer->watched) PetscCall(MuonLayerNoteWeights(layer));
+  if (write && layer->note != NULL) PetscCall(MuonLayerNoteWeights(layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -60,12 +60,11 @@ static PetscErrorCode MuonLayerGetWrites_Private(MuonLayer layer, PetscObjectSta
 PetscErrorCode MuonLayerNoteWeights(MuonLayer layer)
 {
   PetscFunctionBegin;
-  PetscCall(MuonLayerGetWrites_Private(layer, &layer->writes));
-  layer->sample       = (layer->sample + 1) % MUON_LAYER_SAMPLES;
-  layer->hashofall    = 0;
-  layer->hashofsample = 0;
-  if (layer->storage != MUON_LAYER_ARRAY) PetscCall(MuonLayerHashWeights(layer, -1, &layer->hashofall));
-  PetscCall(MuonLayerHashWeights(layer, layer->sample, &layer->hashofsample));
+  PetscCall(MuonLayerGetWrites_Private(layer, &layer->note->writes));
+  layer->note->sample    = (layer->note->sample + 1) % MUON_LAYER_SAMPLES;
+  layer->note->hashofall = layer->note->hashofsample = 0;
+  if (layer->storage != MUON_LAYER_ARRAY) PetscCall(MuonLayerHashWeights(layer, -1, &layer->note->hashofall));
+  PetscCall(MuonLayerHashWeights(layer, layer->note->sample, &layer->note->hashofsample));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -76,7 +75,7 @@ PetscErrorCode MuonLayerWereWeightsEdited(MuonLayer layer, PetscBool *edited)
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetWrites_Private(layer, &writes));
-  PetscCall(MuonLayerHashWeights(layer, writes != layer->writes ? -1 : layer->sample, &hash));
-  *edited = hash != (writes != layer->writes ? layer->hashofall : layer->hashofsample) ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(MuonLayerHashWeights(layer, writes != layer->note->writes ? -1 : layer->note->sample, &hash));
+  *edited = hash != (writes != layer->note->writes ? layer->note->hashofall : layer->note->hashofsample) ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -23,6 +23,7 @@ PetscErrorCode MuonSlotsRegister(void)
 PetscErrorCode MuonSlotsCreate(MuonLayer layer)
 {
   PetscFunctionBegin;
+  PetscCall(PetscNew(&layer->slots));
   for (int k = 0; k < NSLOTS; k++) PetscCall(MuonParametersAddPart((PetscObject)layer, Slots[k]->rows, Slots[k]->size, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -43,24 +44,25 @@ const char *MuonLayerHasSlot(MuonLayer layer, MuonSlotPlace place)
   return NULL;
 }
 
-PetscBool MuonLayerReadsGradient(MuonLayer layer)
+const char *MuonLayerReadsGradient(MuonLayer layer)
 {
   for (int k = 0; k < NSLOTS; k++) {
     const void *data = MuonSlotData_Private(layer, k);
 
-    if (data != NULL && Slots[k]->gradient != NULL && (*Slots[k]->gradient)(data)) return PETSC_TRUE;
+    if (data != NULL && Slots[k]->gradient != NULL && (*Slots[k]->gradient)(data)) return Slots[k]->name;
   }
-  return PETSC_FALSE;
+  return NULL;
 }
 
-PetscErrorCode MuonSlotsSetUp(MuonLayer layer, MuonSlots *slots)
+PetscErrorCode MuonSlotsSetUp(MuonLayer layer)
 {
-  const PetscInt blocks = MuonBlocksCount_Private(&layer->blocks);
-  MuonSlotKind   kind[NSLOTS][2];
-  PetscInt       n = 0;
+  const MuonSlots slots  = layer->slots;
+  const PetscInt  blocks = MuonBlocksCount_Private(&layer->blocks);
+  MuonSlotKind    kind[NSLOTS][2];
+  PetscInt        n = 0;
 
   PetscFunctionBegin;
-  PetscCall(MuonSlotsReset(slots));
+  PetscCall(MuonSlotsReset(layer));
   for (int k = 0; k < NSLOTS; k++) {
     void *data = MuonSlotData_Private(layer, k);
 
@@ -79,11 +81,12 @@ PetscErrorCode MuonSlotsSetUp(MuonLayer layer, MuonSlots *slots)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonSlotsApply(MuonLayer layer, MuonSlots *slots, MuonSlotPlace place, PetscInt b, const MuonLayerStepInfo *info, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
+PetscErrorCode MuonSlotsApply(MuonLayer layer, MuonSlotPlace place, PetscInt b, const MuonLayerStepInfo *info, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
 {
-  const PetscInt blocks = MuonBlocksCount_Private(&layer->blocks);
-  PetscInt       first  = 0;
-  MuonMark       mark;
+  const MuonSlots slots  = layer->slots;
+  const PetscInt  blocks = MuonBlocksCount_Private(&layer->blocks);
+  PetscInt        first  = 0;
+  MuonMark        mark;
 
   PetscFunctionBegin;
   slots->step.held = PETSC_FALSE;
@@ -97,8 +100,10 @@ PetscErrorCode MuonSlotsApply(MuonLayer layer, MuonSlots *slots, MuonSlotPlace p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonSlotsCommit(MuonSlots *slots)
+PetscErrorCode MuonSlotsCommit(MuonLayer layer)
 {
+  const MuonSlots slots = layer->slots;
+
   PetscFunctionBegin;
   for (PetscInt n = 0; n < slots->nstates; n++) {
     if (slots->state[n].next.data != NULL) MuonArraySwap(&slots->state[n].now, &slots->state[n].next);
@@ -106,12 +111,12 @@ PetscErrorCode MuonSlotsCommit(MuonSlots *slots)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonSlotsVisitState(MuonLayer layer, MuonSlots *slots, MuonStateVisitor *visitor)
+PetscErrorCode MuonSlotsVisitState(MuonLayer layer, MuonStateVisitor *visitor)
 {
   PetscFunctionBegin;
   visitor->late = PETSC_TRUE;
-  for (PetscInt n = 0; n < slots->nstates; n++) {
-    MuonSlotState  *state     = &slots->state[n];
+  for (PetscInt n = 0; n < layer->slots->nstates; n++) {
+    MuonSlotState  *state     = &layer->slots->state[n];
     const PetscBool entrywise = state->kind == MUON_SLOT_ENTRYWISE ? PETSC_TRUE : PETSC_FALSE;
     char            next[sizeof(state->name) + 8];
 
@@ -126,9 +131,10 @@ PetscErrorCode MuonSlotsVisitState(MuonLayer layer, MuonSlots *slots, MuonStateV
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonSlotsView(MuonLayer layer, const MuonSlots *slots, PetscViewer viewer)
+PetscErrorCode MuonSlotsView(MuonLayer layer, PetscViewer viewer)
 {
-  PetscInt first = 0;
+  const MuonSlots slots = layer->slots;
+  PetscInt        first = 0;
 
   PetscFunctionBegin;
   for (int k = 0; k < NSLOTS; first += slots->count[k++] * MuonBlocksCount_Private(&layer->blocks)) {
@@ -139,8 +145,10 @@ PetscErrorCode MuonSlotsView(MuonLayer layer, const MuonSlots *slots, PetscViewe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonSlotsReset(MuonSlots *slots)
+PetscErrorCode MuonSlotsReset(MuonLayer layer)
 {
+  const MuonSlots slots = layer->slots;
+
   PetscFunctionBegin;
   for (PetscInt n = 0; n < slots->nstates; n++) {
     PetscCall(MuonArrayDestroy(&slots->state[n].now));

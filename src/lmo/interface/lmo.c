@@ -508,9 +508,7 @@ PetscErrorCode MuonLMOGathers(MuonLMO lmo, PetscBool *gathers)
 PetscErrorCode MuonLMOSetWorkspace(MuonLMO lmo, MuonWorkspace work)
 {
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceReference(work));
-  PetscCall(MuonWorkspaceDestroy(&lmo->work));
-  lmo->work = work;
+  PetscCall(MuonWorkspaceShare(work, &lmo->work));
   if (lmo->polar != NULL) PetscCall(MuonPolarSetWorkspace(lmo->polar, work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -535,12 +533,8 @@ PetscErrorCode MuonLMOView(MuonLMO lmo, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)lmo), &viewer));
-  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
+  PetscCall(MuonViewBegin((PetscObject)lmo, &viewer, &ascii, &string));
   PetscCheckSameComm(lmo, 1, viewer, 2);
-  PetscCall(MuonViewerCheck((PetscObject)lmo, viewer));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
   if (ascii) {
     PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)lmo, viewer));
     PetscCall(MuonParametersView((PetscObject)lmo, viewer));
@@ -604,12 +598,7 @@ PetscErrorCode MuonLMOReset(MuonLMO lmo)
 PetscErrorCode MuonLMODestroy(MuonLMO *lmo)
 {
   PetscFunctionBegin;
-  if (*lmo == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscValidHeaderSpecific(*lmo, MUONLMO_CLASSID, 1);
-  if (--((PetscObject)*lmo)->refct > 0) {
-    *lmo = NULL;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  MuonDestroyBegin(lmo, MUONLMO_CLASSID);
   PetscCall(MuonLMOReset(*lmo));
   PetscCall(MuonLMODestroyType_Private(*lmo));
   PetscCall(MuonParametersDestroy((PetscObject)*lmo));

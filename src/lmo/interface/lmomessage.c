@@ -13,22 +13,16 @@ PetscErrorCode MuonLMOCanEncode(MuonLMO lmo, PetscBool *can)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOCheckKind_Private(MuonLMO lmo)
-{
-  PetscBool can;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLMOCanEncode(lmo, &can));
-  if (can) PetscFunctionReturn(PETSC_SUCCESS);
-  SETERRQ(PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "-%slmo_type %s: its steps have no natural format, expected one of: %s", ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", ((PetscObject)lmo)->type_name,
-          MUON_LMO_ENCODABLE);
-}
-
 /* The compressor of the steps, for whose messages alone it is here */
 static PetscErrorCode MuonLMOGetMessage_Private(MuonLMO lmo, MuonCompressor *c)
 {
+  PetscBool can;
+  char      names[256] = "";
+
   PetscFunctionBegin;
-  PetscCall(MuonLMOCheckKind_Private(lmo));
+  PetscCall(MuonLMOCanEncode(lmo, &can));
+  if (!can) PetscCall(MuonParametersListTypes(MUONLMO_CLASSID, offsetof(struct _p_MuonLMO, kind), sizeof(names), names));
+  PetscCheck(can, PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "-%slmo_type %s: its steps have no natural format, expected %s", ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", ((PetscObject)lmo)->type_name, names);
   if (lmo->message != NULL && ((MuonCompressorStep *)lmo->message->data)->kind != lmo->kind) PetscCall(MuonCompressorDestroy(&lmo->message));
   if (lmo->message == NULL) PetscCall(MuonCompressorCreateStep_Private(PETSC_COMM_SELF, lmo->kind, &lmo->message));
   if (lmo->message->work != lmo->work) PetscCall(MuonCompressorSetWorkspace(lmo->message, lmo->work));

@@ -76,6 +76,8 @@ PetscErrorCode MuonLMOInitializePackage(void)
   parameters.data           = offsetof(struct _p_MuonLMO, data);
   parameters.setfromoptions = (PetscErrorCode(*)(PetscObject))MuonLMOSetFromOptions;
   parameters.children       = MuonLMOChildren_Private;
+  parameters.create         = (PetscErrorCode(*)(MPI_Comm, PetscObject *))MuonLMOCreate;
+  parameters.settype        = (PetscErrorCode(*)(PetscObject, const char *))MuonLMOSetType;
   PetscCall(MuonParametersRegisterClass(MUONLMO_CLASSID, &parameters));
   PetscCall(MuonLMORegister(MUONLMOSPECTRAL, MuonLMOCreate_Spectral, NULL));
   PetscCall(MuonLMORegister(MUONLMONUCLEAR, MuonLMOCreate_Nuclear, NULL));

@@ -103,12 +103,9 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
   PetscTryTypeMethod(muon, destroy);
   PetscCall(PetscMemzero(muon->ops, sizeof(struct _MuonOps)));
   muon->data             = NULL;
-  muon->typemonitor      = NULL;
   muon->setupcalled      = PETSC_FALSE;
   muon->parameters.fixed = PETSC_FALSE;
-  muon->momentum_default = MUON_MOMENTUM_AT_WORKER;
   muon->nested           = NULL;
-  muon->lmogroup         = NULL;
   PetscCall(MuonParametersChoose((PetscObject)muon, "momentum_at", PETSC_DETERMINE));
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->parameters.fixed = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)muon, type));
@@ -452,12 +449,7 @@ PetscErrorCode MuonReset(Muon muon)
 PetscErrorCode MuonDestroy(Muon *muon)
 {
   PetscFunctionBegin;
-  if (*muon == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscValidHeaderSpecific(*muon, MUON_CLASSID, 1);
-  if (--((PetscObject)*muon)->refct > 0) {
-    *muon = NULL;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  MuonDestroyBegin(muon, MUON_CLASSID);
   PetscCall(MuonReset(*muon));
   if ((*muon)->data != NULL) PetscCall(MuonParametersDestroyType((PetscObject)*muon));
   PetscTryTypeMethod(*muon, destroy);

@@ -68,9 +68,6 @@ const MuonParameter MuonParameters_Private[] = {
   BOOL(error_if_not_converged, 0, 0, "A diverged step is a PETSc error"),
   BOOL(count_entropy, 0, 0, "Count the entropy of messages"),
   INT(monitor_interval, 1, 1, 0, "Monitors speak of every n-th step"),
-  BOOL(check_device, 0, MUON_PARAMETER_LOCAL, "Compare the kernels of a device with the host's before the first step"),
-  BOOL(device_mpi, 0, MUON_PARAMETER_FIXED, "Give MPI the memory of a device, by what MPI says where not set"),
-  REAL(device_batch_bytes, MUON_WORK_BATCH, 0, 1e15, 0, "Memory of a device for layers that are updated together, 0: one by one"),
   SAVE(TEXT, checkpoint, 0, 0, 0, NULL, 0, "Folder that steps write checkpoints to"),
   SAVE(INT, checkpoint_interval, 100, 1, MUON_UNBOUNDED, NULL, 0, "Of how many steps one writes a checkpoint"),
   SAVE(INT, checkpoint_keep, 2, 1, MUON_UNBOUNDED, NULL, 0, "How many checkpoints remain"),
@@ -82,8 +79,8 @@ const MuonParameter MuonParameters_Private[] = {
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /* Groups of -help and the first row of each; an addon or a type is a group by its name */
-static const char *const MuonHeadings[][2] = {{"learning_rate", "basics"}, {"schedule", "schedule"},    {"momentum", "momentum, weight decay, clipping"}, {"layer_type", "layers"}, {"assembly", "communication"}, {"max_steps", "run, precision"},
-                                              {"check_device", "device"},  {"checkpoint", "checkpoint"}};
+static const char *const MuonHeadings[][2] = {{"learning_rate", "basics"},     {"schedule", "schedule"},    {"momentum", "momentum, weight decay, clipping"}, {"layer_type", "layers"}, {"assembly", "communication"},
+                                              {"max_steps", "run, precision"}, {"checkpoint", "checkpoint"}};
 
 const char *MuonHeading_Private(PetscObject object, const MuonParameter *row)
 {
@@ -133,7 +130,6 @@ PetscErrorCode MuonChanged_Private(PetscObject object, const MuonParameter *row)
 
   PetscFunctionBegin;
   if (row->flags & MUON_PARAMETER_DATA) PetscFunctionReturn(PETSC_SUCCESS);
-  if (IS(row, device_batch_bytes)) PetscCall(MuonWorkspaceSetBatch(muon->work, (size_t)muon->device_batch_bytes));
   for (PetscInt l = 0; l < muon->nlayers && (IS(row, layer_types) || IS(row, layer_type)); l++) PetscCall(MuonMatchLayerType_Private(muon, muon->layer[l]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -112,6 +112,7 @@ PetscErrorCode MuonRegisterAll(void)
   PetscCall(MuonRegister_Dense());
   PetscCall(MuonRegister_Sign());
   /* In the order in which they are called */
+  PetscCall(MuonAddonRegister_Device());
   PetscCall(MuonAddonRegister_Theory());
   PetscCall(MuonAddonRegister_TestGradient());
   PetscCall(MuonAddonRegister_Cost());
@@ -164,7 +165,9 @@ PetscErrorCode MuonInitializePackage(void)
                                          MuonChildren_Private,
                                          MuonChangingText_Private,
                                          MuonChanged_Private,
-                                         MuonHeading_Private};
+                                         MuonHeading_Private,
+                                         NULL,
+                                         NULL};
 
   PetscFunctionBegin;
   if (MuonPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);

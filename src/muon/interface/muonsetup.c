@@ -49,7 +49,7 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
   }
   PetscCall(PetscLogEventBegin(MUON_SetUpEvent, muon, 0, 0, 0));
   if (((PetscObject)muon)->type_name == NULL) PetscCall(MuonSetType(muon, MUONEF21));
-  if (muon->momentum_at == PETSC_DETERMINE) PetscCall(MuonParametersPut((PetscObject)muon, "momentum_at", (double)muon->momentum_default));
+  if (muon->momentum_at == PETSC_DETERMINE) PetscCall(MuonParametersPut((PetscObject)muon, "momentum_at", (double)muon->ops->momentum_at));
   PetscCall(MuonCheckRanksAgree_Private(muon, PETSC_FALSE));
   PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, muon->momentum_style, muon->nesterov));
   PetscCall(PetscFree(muon->active));
@@ -86,7 +86,6 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
   PetscCall(MuonFollowSchedule_Private(muon));
   PetscCall(MuonCheckShards_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon, PETSC_TRUE));
-  PetscCall(MuonCheckDevice_Private(muon));
   PetscCall(MuonCheckLayerTypes_Private(muon, NULL));
   PetscCall(MuonClipSetUp_Private(muon));
   PetscCall(MuonCheckHashes_Private(muon));

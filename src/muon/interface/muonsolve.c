@@ -448,7 +448,7 @@ PetscErrorCode MuonGetAllWeights_Private(MuonLayer layer, MuonArray *W, MuonArra
 
   PetscFunctionBegin;
   *X = shard->X;
-  if (X->data != NULL && layer->watched) PetscCall(MuonLayerWereWeightsEdited(layer, &edited));
+  if (X->data != NULL && layer->note != NULL) PetscCall(MuonLayerWereWeightsEdited(layer, &edited));
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_TRUE, W));
   if (edited) {
     const MuonArray rows = MuonShardPart(shard, W);

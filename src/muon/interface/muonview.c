@@ -47,16 +47,14 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " layers: name, shape, type, norm, radius factor, owner, messages\n", muon->nlayers));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    MuonLayer     layer = muon->layer[l];
-    MuonLayerType type;
-    MuonLMO       lmo;
-    PetscViewer   string;
-    PetscReal     factor;
-    char          owner[32] = "", radius[32] = "-", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[128] = "";
-    PetscBool     islmo;
+    MuonLayer       layer = muon->layer[l];
+    MuonLMO         lmo;
+    PetscViewer     string;
+    PetscReal       factor;
+    char            owner[32] = "", radius[32] = "-", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[128] = "";
+    const char     *type  = ((PetscObject)layer)->type_name;
+    const PetscBool islmo = layer->ops->applylmo != NULL ? PETSC_TRUE : PETSC_FALSE;
 
-    PetscCall(MuonLayerGetType(layer, &type));
-    PetscCall(PetscStrcmp(type, MUONLAYERLMO, &islmo));
     PetscCall(MuonLayerGetLMO(layer, &lmo));
     PetscCall(PetscViewerStringOpen(PETSC_COMM_SELF, norm, sizeof(norm), &string));
     if (islmo) PetscCall(MuonLMOView(lmo, string));
@@ -103,22 +101,15 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
 {
   PetscLogDouble mine[3], most[3], entries = 0;
   PetscBool      ascii, string, binary, slow;
-  MuonType       type;
   char           blas[512], version[256];
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)muon), &viewer));
-  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
-  PetscCheckSameComm(muon, 1, viewer, 2);
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERBINARY, &binary));
   PetscCheck(!binary, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "A viewer of type %s: state goes to a folder, by -%smuon_checkpoint FOLDER or MuonSaveCheckpoint(); weights by MuonViewWeights()", PETSCVIEWERBINARY, MuonPrefix(muon));
-  if (string) {
-    PetscCall(MuonGetType(muon, &type));
-    PetscCall(PetscViewerStringSPrintf(viewer, " %-7.7s", type ? type : "not set"));
-  } else PetscCall(MuonViewerCheck((PetscObject)muon, viewer));
+  PetscCall(MuonViewBegin((PetscObject)muon, &viewer, &ascii, &string));
+  PetscCheckSameComm(muon, 1, viewer, 2);
+  if (string) PetscCall(PetscViewerStringSPrintf(viewer, " %-7.7s", ((PetscObject)muon)->type_name ? ((PetscObject)muon)->type_name : "not set"));
   if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)muon, viewer));
   PetscCall(PetscViewerASCIIPushTab(viewer));
@@ -210,13 +201,11 @@ PetscErrorCode MuonConvergedReasonView(Muon muon, PetscViewer viewer)
 {
   const char *prefix = MuonPrefix(muon);
   char        where[256];
-  PetscBool   ascii;
+  PetscBool   ascii, string;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)muon), &viewer));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  PetscCall(MuonViewerCheck((PetscObject)muon, viewer));
+  PetscCall(MuonViewBegin((PetscObject)muon, &viewer, &ascii, &string));
   if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonDescribeReason_Private(muon, sizeof(where), where));
   PetscCall(PetscViewerASCIIAddTab(viewer, ((PetscObject)muon)->tablevel));

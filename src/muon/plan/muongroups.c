@@ -35,14 +35,12 @@ typedef struct {
 static PetscErrorCode MuonGetGroupOps_Private(Muon muon, PetscInt l, const MuonGroupKey *key, const MuonGroupOps *mean, const MuonGroupOps **ops)
 {
   const PetscInt depth = muon->layer[l]->workermomentum ? 1 + muon->delay : 1;
-  PetscBool      lmo;
 
   PetscFunctionBegin;
   *ops = NULL;
   if (muon->grid_of[l] != key->grid || muon->home_of[l] != key->home || muon->layer[l]->phase != key->phase || depth != key->depth || muon->layer[l]->frozen) PetscFunctionReturn(PETSC_SUCCESS);
   /* What is no step in a norm ball needs a gradient, of which there is a mean */
-  PetscCall(PetscObjectTypeCompare((PetscObject)muon->layer[l], MUONLAYERLMO, &lmo));
-  *ops = lmo && muon->lmogroup != NULL ? muon->lmogroup : mean;
+  *ops = muon->layer[l]->ops->applylmo != NULL && muon->ops->lmogroup != NULL ? muon->ops->lmogroup : mean;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -85,14 +85,15 @@ PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup gro
   PetscCall(PetscNew(&port));
   PetscCall(PetscMalloc1(grid->size, &port->counts));
   PetscCall(PetscCalloc1(group->depth, &shard->round));
-  shard->muon  = muon;
-  shard->layer = port->layer = layer;
-  shard->group = port->group = group;
-  port->request              = MPI_REQUEST_NULL;
-  layer->shard               = shard;
-  shard->port                = port;
-  shard->rows                = layer->rows;
-  shard->row                 = layer->first;
+  shard->muon   = muon;
+  shard->layer  = layer;
+  shard->group  = group;
+  port->shard   = shard;
+  port->request = MPI_REQUEST_NULL;
+  layer->shard  = shard;
+  shard->port   = port;
+  shard->rows   = layer->rows;
+  shard->row    = layer->first;
   PetscCall(PetscStrncpy(name, ((PetscObject)layer)->name, sizeof(name)));
   if (group->home >= 0) port->whole = PETSC_TRUE;
   else if (grid->size > 1) {
@@ -179,8 +180,7 @@ PetscErrorCode MuonShardDestroy_Private(MuonShard *shard)
   shard->layer->server          = NULL;
   shard->layer->serverisweights = PETSC_FALSE;
   shard->layer->ready           = NULL;
-  shard->layer->readyctx        = NULL;
-  shard->layer->watched         = PETSC_FALSE;
+  PetscCall(PetscFree(shard->layer->note));
   PetscCall(MuonCompressorDestroy(&shard->up));
   PetscCall(MuonCompressorDestroy(&shard->down));
   PetscCall(MuonValidatedDestroy(&shard->round->up_own));

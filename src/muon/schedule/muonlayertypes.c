@@ -114,7 +114,7 @@ PetscErrorCode MuonGetShownRate_Private(Muon muon, PetscReal *rate)
 
   PetscFunctionBegin;
   PetscCall(MuonGetRate(muon, rate));
-  for (PetscInt l = 0; l < muon->nactive && lmo == PETSC_FALSE; l++) PetscCall(PetscObjectTypeCompare((PetscObject)muon->active[l], MUONLAYERLMO, &lmo));
+  for (PetscInt l = 0; l < muon->nactive && lmo == PETSC_FALSE; l++) lmo = muon->active[l]->ops->applylmo != NULL ? PETSC_TRUE : PETSC_FALSE;
   if (lmo) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonGetScheduleFactor_Private(muon, &factor));
   *rate = MuonLayerRate(muon->active[0]) * factor;

@@ -100,9 +100,11 @@ static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRe
   MuonShard    **owned;
   MuonLayerTask *task;
   PetscInt       n = 0;
+  size_t         batch;
   MuonMark       mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGetBatch(muon->work, &batch));
   PetscCall(PetscMalloc2(group->nshards, &owned, group->nshards, &task));
   for (PetscInt k = 0; k < group->nshards; k++) {
     if (group->shard[group->exchange->order[k]].owns) owned[n++] = &group->shard[group->exchange->order[k]];
@@ -116,7 +118,7 @@ static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRe
       const MuonArray state = MuonShardStateShape(shard[run]), W = MuonShardWeightsShape(shard[run]);
 
       bytes += MuonArrayBytes(&state) + MuonArrayBytes(&W);
-      if (run > 0 && (MuonShardIsAlone_Private(shard[run]) || MuonShardIsAlone_Private(shard[0]) || (PetscReal)bytes > muon->device_batch_bytes)) break;
+      if (run > 0 && (MuonShardIsAlone_Private(shard[run]) || MuonShardIsAlone_Private(shard[0]) || bytes > batch)) break;
     }
     for (PetscInt k = 0; k < run; k++) {
       PetscCall(MuonServerAggregate_Private(muon, shard[k], &task[k].G, status));

@@ -5,17 +5,12 @@
    them, and whole weights gathered.
 */
 
-static MuonShard *MuonPortShard_Private(const MuonPort *port)
-{
-  return (MuonShard *)port->layer->shard;
-}
-
 /* Where one rank of a node has all of the state there is one range of rows */
 static const PetscInt *MuonPortRanges_Private(const MuonPort *port, PetscInt all[2])
 {
   all[0] = 0;
-  all[1] = port->layer->m;
-  return port->group->home >= 0 ? all : port->ranges;
+  all[1] = port->shard->layer->m;
+  return port->shard->group->home >= 0 ? all : port->ranges;
 }
 
 /*
@@ -24,14 +19,14 @@ static const PetscInt *MuonPortRanges_Private(const MuonPort *port, PetscInt all
 */
 static PetscErrorCode MuonPortSum_Private(MuonPort *port, const MuonArray *packed)
 {
-  const MuonGroup group  = port->group;
+  const MuonGroup group  = port->shard->group;
   PetscLogDouble  before = group->bytes;
   PetscInt        all[2];
   MuonArray       whole;
   PetscBool       ours;
 
   PetscFunctionBegin;
-  PetscCall(MuonLayerGetGradientMemory(port->layer, &whole, &ours));
+  PetscCall(MuonLayerGetGradientMemory(port->shard->layer, &whole, &ours));
   if (whole.data == NULL) {
     PetscCall(MuonArrayZero(packed));
     whole = *packed;
@@ -42,7 +37,7 @@ static PetscErrorCode MuonPortSum_Private(MuonPort *port, const MuonArray *packe
   if (group->home >= 0) group->inside += group->bytes - before;
   if (whole.memory == MUON_HOST) port->staged[0].data = NULL;
   if (port->mean.memory == MUON_HOST) port->staged[1].data = NULL;
-  if (whole.data != packed->data) PetscCall(MuonLayerRestoreGradientMemory(port->layer, &whole));
+  if (whole.data != packed->data) PetscCall(MuonLayerRestoreGradientMemory(port->shard->layer, &whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -62,11 +57,11 @@ static PetscErrorCode MuonPortBeginSum_Private(MuonPort *port)
 
   PetscFunctionBegin;
   if (port->mean.data == NULL) {
-    PetscCall(MuonWorkerBeginSum_Private(MuonPortShard_Private(port)->muon, MuonPortShard_Private(port)));
+    PetscCall(MuonWorkerBeginSum_Private(port->shard->muon, port->shard));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (port->packed.data == NULL) {
-    whole        = MuonLayerGetWholeShape(port->layer);
+    whole        = MuonLayerGetWholeShape(port->shard->layer);
     whole.memory = MUON_HOST;
     PetscCall(MuonArrayCreate(&whole, whole.precision, &port->packed));
   }
@@ -77,9 +72,10 @@ static PetscErrorCode MuonPortBeginSum_Private(MuonPort *port)
 /* The port of an active layer whose sum can begin before the step, or NULL */
 static MuonPort *MuonGetSummed_Private(Muon muon, PetscInt l)
 {
-  MuonPort *port = (MuonPort *)muon->active[l]->readyctx;
+  const MuonLayer layer = muon->active[l];
+  MuonPort       *port  = layer->ready != NULL ? ((MuonShard *)layer->shard)->port : NULL;
 
-  return port != NULL && (port->group->rests || (port->group->depth > 1 && port->mean.data == NULL)) ? NULL : port;
+  return port != NULL && (port->shard->group->rests || (port->shard->group->depth > 1 && port->mean.data == NULL)) ? NULL : port;
 }
 
 /*
@@ -87,20 +83,20 @@ static MuonPort *MuonGetSummed_Private(Muon muon, PetscInt l)
    they begin. They therefore begin in the order of a backward pass on all ranks: the sum of a layer begins after those of all
    later layers
 */
-PetscErrorCode MuonPortReady_Private(void *ctx)
+PetscErrorCode MuonPortReady_Private(MuonLayer layer)
 {
-  MuonPort *port = (MuonPort *)ctx;
-  Muon      muon = MuonPortShard_Private(port)->muon;
+  const MuonShard *shard = (const MuonShard *)layer->shard;
+  MuonPort        *port  = shard->port;
+  Muon             muon  = shard->muon;
 
   PetscFunctionBegin;
   PetscCall(MuonProgress(muon));
   if (muon->objective != NULL && muon->computing == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS); /* the routine is going to write another gradient */
-  if (port->ready) muon->readytwice = port->layer;                                                   /* an error on all ranks, at the end of the step */
-  port->ready = PETSC_TRUE;
+  port->ready++;                                                                                     /* twice is an error on all ranks, at the end of the step */
   for (; muon->nsums > 0; muon->nsums--) {
     MuonPort *next = MuonGetSummed_Private(muon, muon->nsums - 1);
 
-    if (next != NULL && next->ready == PETSC_FALSE) break;
+    if (next != NULL && next->ready == 0) break;
     if (next != NULL) PetscCall(MuonPortBeginSum_Private(next));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -109,7 +105,7 @@ PetscErrorCode MuonPortReady_Private(void *ctx)
 /* Waits for the mean of whole gradients; a sum that begins only now needs no memory of its own */
 static PetscErrorCode MuonPortAverage_Private(MuonPort *port)
 {
-  Muon      muon = MuonPortShard_Private(port)->muon;
+  Muon      muon = port->shard->muon;
   MuonArray shape, packed;
   MuonMark  mark;
 
@@ -117,7 +113,7 @@ static PetscErrorCode MuonPortAverage_Private(MuonPort *port)
   PetscCall(PetscLogEventBegin(MUON_Exchange, muon, 0, 0, 0));
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
   if (port->request == MPI_REQUEST_NULL) {
-    shape        = MuonLayerGetWholeShape(port->layer);
+    shape        = MuonLayerGetWholeShape(port->shard->layer);
     shape.memory = MUON_HOST;
     PetscCall(MuonWorkspaceGetArray(muon->work, &shape, shape.precision, &packed));
     PetscCall(MuonPortSum_Private(port, &packed));
@@ -125,16 +121,15 @@ static PetscErrorCode MuonPortAverage_Private(MuonPort *port)
   PetscCall(MuonPortSumWait_Private(port));
   PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscCall(PetscLogEventEnd(MUON_Exchange, muon, 0, 0, 0));
-  MuonArrayAxpby(1 / (double)port->group->grid->size, &port->mean, 0, &port->mean);
+  MuonArrayAxpby(1 / (double)port->shard->group->grid->size, &port->mean, 0, &port->mean);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static void MuonForgetReady_Private(Muon muon)
 {
-  for (PetscInt p = 0; p < muon->nshards; p++) muon->shard[p].port->ready = PETSC_FALSE;
-  muon->nsums      = muon->nactive;
-  muon->computing  = PETSC_FALSE;
-  muon->readytwice = NULL;
+  for (PetscInt p = 0; p < muon->nshards; p++) muon->shard[p].port->ready = 0;
+  muon->nsums     = muon->nactive;
+  muon->computing = PETSC_FALSE;
 }
 
 PetscErrorCode MuonBeginSums_Private(Muon muon)
@@ -179,9 +174,9 @@ PetscErrorCode MuonDropSums_Private(Muon muon)
 
 PetscErrorCode MuonPortGather_Private(const MuonPort *port, const MuonArray *whole)
 {
-  const Muon      muon   = MuonPortShard_Private(port)->muon;
-  const MuonGroup group  = port->group;
-  const MuonArray rows   = MuonGroupIsAway(group) ? *whole : MuonShardPart(MuonPortShard_Private(port), whole);
+  const Muon      muon   = port->shard->muon;
+  const MuonGroup group  = port->shard->group;
+  const MuonArray rows   = MuonGroupIsAway(group) ? *whole : MuonShardPart(port->shard, whole);
   PetscLogDouble  before = group->bytes;
   PetscInt        all[2];
   MuonArray       packed;

@@ -110,7 +110,6 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
   muon->failed.phase = 0;
   muon->failed.at = muon->failed.rank = -1;
   muon->failed.layer                  = NULL;
-  PetscCall(MuonDeviceBegin_Private(muon));
   /* The first layer without a gradient */
   for (PetscInt l = muon->nactive - 1; l >= 0; l--) {
     PetscCall(MuonLayerIsGradientProvided(muon->active[l], &given));
@@ -120,7 +119,7 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
   }
   record->missing = count > 0 && count == muon->nactive ? -1 : (double)first;
   for (PetscInt l = 0; l < muon->nactive; l++) {
-    if (muon->active[l] == muon->readytwice) record->missing = (double)(muon->nactive + 1 + l);
+    if (((const MuonShard *)muon->active[l]->shard)->port->ready > 1) record->missing = (double)(muon->nactive + 1 + l);
   }
   PetscCall(MuonBeginSums_Private(muon));
   MuonTryAddons(muon, begin, muon, record);
@@ -240,7 +239,6 @@ PetscErrorCode MuonCommit_Private(Muon muon, PetscBool *ok)
     if (moves) PetscCall(MuonSpreadWeights_Private(muon, group));
     for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonEndGradient_Private(&group->shard[k], taken));
   }
-  PetscCall(MuonDeviceEnd_Private(muon));
   MuonTryAddons(muon, end, muon, *ok);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

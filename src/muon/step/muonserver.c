@@ -225,7 +225,6 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
 {
   MuonExchange       exchange = shard->group->exchange;
   MuonCompressorCost cost;
-  MuonStatus         encoded;
   size_t             most, bytes;
   unsigned char     *to;
   MuonArray          host;
@@ -246,9 +245,8 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
   PetscCall(MuonCompressorGetMaxBytesOf(shard->down, Xnew, &most));
   PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_DOWN, MuonShardNumber(shard), most, &to));
   PetscCall(MuonCompressorEncodeArray(shard->down, Xnew, shard->down->assignment ? NULL : W, most, to, &bytes, muon->count_entropy, &cost, &shard->round->down_got));
-  PetscCall(MuonCompressorGetStatus(shard->down, &encoded));
-  MuonStatusMerge(encoded, status);
-  if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonStatusMerge(shard->down->status, status);
+  if (shard->down->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   /* What lies in the exchange may move, and is checked as it comes */
   if (shard->round->down_got.data != shard->round->down_got.buffer) shard->round->down_got.bytes = 0;
   else MuonCountMessage_Private(muon, shard->group, shard, 1, shard->owns, &cost);

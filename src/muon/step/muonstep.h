@@ -59,7 +59,7 @@ PETSC_INTERN PetscErrorCode MuonCountDirect_Private(Muon, MuonShard *, int down)
    Sums of gradients that can begin before the step: when a gradient is ready; at the beginning of the round the others, and the
    wait for means of whole gradients; collective: waits for sums of a step that was never taken
 */
-PETSC_INTERN PetscErrorCode MuonPortReady_Private(void *port);
+PETSC_INTERN PetscErrorCode MuonPortReady_Private(MuonLayer);
 PETSC_INTERN PetscErrorCode MuonBeginSums_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonDropSums_Private(Muon);
 /* Writes the shard's new rows to whole weights, which may be the caller's memory */
@@ -114,14 +114,6 @@ static inline double MuonCoupledDecay_Private(Muon muon, MuonLayer layer)
 {
   return muon->weight_decay_style == MUON_WEIGHT_DECAY_COUPLED ? (double)layer->weight_decay : 0;
 }
-
-/*
-   Of layers in device memory: an error if a choice has no kernels there, or if kernels are compared with the host's and differ
-*/
-PETSC_INTERN PetscErrorCode MuonCheckDevice_Private(Muon);
-/* Before and after a round: logs the copies between host and device in PETSc's log */
-PETSC_INTERN PetscErrorCode MuonDeviceBegin_Private(Muon);
-PETSC_INTERN PetscErrorCode MuonDeviceEnd_Private(Muon);
 
 /*
    The status of the step on every rank: ok if it can be committed everywhere; differs if options differ between ranks

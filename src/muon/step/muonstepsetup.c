@@ -73,10 +73,8 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
      before
   */
   if (shard->port->mean.data != NULL || shard->group->depth > 1 ||
-      (at_server && shard->group->ops->votes == PETSC_FALSE && direct == PETSC_FALSE && shard->group->mode != MUON_EXCHANGE_MODE_GATHER && (shard->port->ranges == NULL || shard->group->grid->nworkers > 1))) {
-    layer->ready    = MuonPortReady_Private;
-    layer->readyctx = shard->port;
-  }
+      (at_server && shard->group->ops->votes == PETSC_FALSE && direct == PETSC_FALSE && shard->group->mode != MUON_EXCHANGE_MODE_GATHER && (shard->port->ranges == NULL || shard->group->grid->nworkers > 1)))
+    layer->ready = MuonPortReady_Private;
   if (MuonGroupIsAway(shard->group)) PetscFunctionReturn(PETSC_SUCCESS);
   layer->keepsmomentum = layer->keepsmomentum && shard->no_momentum == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
   if (layer->keepsmomentum && (at_server == PETSC_FALSE || shard->owns)) PetscCall(MuonArrayCreate(&state, layer->state.kept, &shard->M));
@@ -128,13 +126,13 @@ static PetscErrorCode MuonCheckSlots_Private(Muon muon, const MuonShard *shard)
   const MuonLayer   layer = shard->layer;
   const char *const held = MuonLayerHasSlot(layer, MUON_SLOT_MOVE), *key = held;
   double            largest;
-  PetscBool         soap;
   MuonArray         W;
+  char              types[256] = "";
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)layer, MUONLAYERSOAP, &soap));
-  PetscCheck(!soap || shard->port->ranges == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_type soap: its rows are spread over %d ranks, and it turns both sides; expected another type, or a matrix on one rank",
-             MuonPrefix(muon), ((PetscObject)layer)->name, shard->group->grid->size);
+  if (!layer->onrows && shard->port->ranges != NULL) PetscCall(MuonParametersListTypes(MUONLAYER_CLASSID, offsetof(struct _p_MuonLayer, onrows), sizeof(types), types));
+  PetscCheck(layer->onrows || shard->port->ranges == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_type %s: its rows are spread over %d ranks, expected a matrix on one rank, or the type %s", MuonPrefix(muon),
+             ((PetscObject)layer)->name, ((PetscObject)layer)->type_name, shard->group->grid->size, types);
   for (int place = MUON_SLOT_BEFORE; place < MUON_SLOT_MOVE && key == NULL; place++) key = MuonLayerHasSlot(layer, (MuonSlotPlace)place);
   if (key == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(shard->group->ops->votes == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_%s: -%smuon_type %s makes steps of its own, expected none, or another type of the optimizer", MuonPrefix(muon),
@@ -157,15 +155,17 @@ static PetscErrorCode MuonCheckForm_Private(Muon muon, const MuonShard *shard)
 {
   const MuonLayer   layer  = shard->layer;
   const MPI_Comm    comm   = PetscObjectComm((PetscObject)muon);
-  const char *const prefix = MuonPrefix(muon), *const name = ((PetscObject)layer)->name, *const is = MuonStatePrecisions[muon->state_precision];
+  const char *const prefix = MuonPrefix(muon), *const name = ((PetscObject)layer)->name, *const is = MuonStatePrecisions[muon->state_precision], *const slot = MuonLayerReadsGradient(layer);
+  char value[64] = "";
 
   PetscFunctionBegin;
   if (muon->state_precision <= MUON_STATE_PRECISION_SINGLE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(layer->shape.memory == MUON_HOST, comm, PETSC_ERR_SUP, "-%smuon_state_precision %s: layer \"%s\" is in the memory of a device, which has no kernels for it; expected native or single", prefix, is, name);
   PetscCheck(layer->state.kept == MUON_BF16 || MuonLayerIsEntries(layer) == PETSC_FALSE, comm, PETSC_ERR_SUP,
              "-%smuon_state_precision %s: ranks have ranges of the entries of layer \"%s\", of which rows with scales would be on two; expected bf16, native or single", prefix, is, name);
-  PetscCheck(muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER || MuonLayerReadsGradient(layer) == PETSC_FALSE, comm, PETSC_ERR_SUP,
-             "-%smuon_state_precision %s with -%smuon_layer_%s_before soap: the server has no gradient beside a momentum that is rounded; expected native or single, or -%smuon_momentum_at worker", prefix, is, prefix, name, prefix);
+  if (slot != NULL) PetscCall(MuonParameterWrite_Private((PetscObject)layer, MuonParametersFind((PetscObject)layer, slot, NULL), sizeof(value), value));
+  PetscCheck(muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER || slot == NULL, comm, PETSC_ERR_SUP,
+             "-%smuon_state_precision %s with -%smuon_layer_%s_%s %s: the server has no gradient beside a momentum that is rounded; expected native or single, or -%smuon_momentum_at worker", prefix, is, prefix, name, slot, value, prefix);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,35 +173,35 @@ static PetscErrorCode MuonCheckForm_Private(Muon muon, const MuonShard *shard)
 static PetscErrorCode MuonPairsReason_Private(Muon muon, const MuonShard *shard, size_t length, char reason[])
 {
   const MuonLayer      layer = shard->layer;
-  const MuonCompressor c[2]  = {shard->up, shard->down};
+  const MuonCompressor c     = shard->up->onpairs ? shard->down : shard->up;
+  const char          *key   = NULL;
   MuonLMO              lmo;
-  MuonPolar            polar;
-  PetscBool            spectral, soap;
+  MuonPolar            polar = NULL;
+  PetscBool            spectral;
+  char                 types[256];
 
   PetscFunctionBegin;
   reason[0] = '\0';
-  PetscCall(PetscObjectTypeCompare((PetscObject)layer, MUONLAYERSOAP, &soap));
-  for (int way = 0; way < 2; way++) {
-    if (!c[way]->onpairs) PetscCall(PetscSNPrintf(reason, length, "compressor %s is of real matrices, expected %s", ((PetscObject)c[way])->type_name, MUON_COMPRESSOR_ONPAIRS));
-  }
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &spectral));
+  if (spectral) PetscCall(MuonLMOGetPolar(lmo, &polar));
+  for (int place = MUON_SLOT_BEFORE; place <= MUON_SLOT_MOVE && key == NULL; place++) key = MuonLayerHasSlot(layer, (MuonSlotPlace)place);
   if (shard->group->ops->votes) PetscCall(PetscSNPrintf(reason, length, "-%smuon_type %s votes on signs, expected another", MuonPrefix(muon), ((PetscObject)muon)->type_name));
   else if (shard->port->ranges != NULL) PetscCall(PetscSNPrintf(reason, length, "its rows are spread over %d ranks, expected another -%smuon_exchange_type", shard->group->grid->size, MuonPrefix(muon)));
   else if (muon->state_precision > MUON_STATE_PRECISION_SINGLE) PetscCall(PetscSNPrintf(reason, length, "-%smuon_state_precision %s is of real matrices, expected native or single", MuonPrefix(muon), MuonStatePrecisions[muon->state_precision]));
-  else if (soap) PetscCall(PetscSNPrintf(reason, length, "type %s is of real matrices, expected %s, %s, %s, %s or %s", ((PetscObject)layer)->type_name, MUONLAYERLMO, MUONLAYERADAMW, MUONLAYERNADAMW, MUONLAYERSGD, MUONLAYERFROZEN));
-  else if (muon->weight_decay_style == (int)MUON_WEIGHT_DECAY_CAUTIOUS) PetscCall(PetscSNPrintf(reason, length, "-%smuon_weight_decay_style cautious compares signs, expected decoupled or coupled", MuonPrefix(muon)));
-  for (int place = MUON_SLOT_BEFORE; place <= MUON_SLOT_MOVE && reason[0] == '\0'; place++) {
-    const char *const key = MuonLayerHasSlot(layer, (MuonSlotPlace)place);
-
-    if (key != NULL) PetscCall(PetscSNPrintf(reason, length, "-%smuon_layer_%s_%s is of real matrices, expected none", MuonPrefix(muon), ((PetscObject)layer)->name, key));
+  else if (!layer->onpairs) {
+    PetscCall(MuonParametersListTypes(MUONLAYER_CLASSID, offsetof(struct _p_MuonLayer, onpairs), sizeof(types), types));
+    PetscCall(PetscSNPrintf(reason, length, "type %s is of real matrices, expected %s", ((PetscObject)layer)->type_name, types));
+  } else if (muon->weight_decay_style == (int)MUON_WEIGHT_DECAY_CAUTIOUS) PetscCall(PetscSNPrintf(reason, length, "-%smuon_weight_decay_style cautious compares signs, expected decoupled or coupled", MuonPrefix(muon)));
+  else if (!c->onpairs) {
+    PetscCall(MuonParametersListTypes(MUONCOMPRESSOR_CLASSID, offsetof(struct _p_MuonCompressor, onpairs), sizeof(types), types));
+    PetscCall(PetscSNPrintf(reason, length, "compressor %s is of real matrices, expected %s", ((PetscObject)c)->type_name, types));
+  } else if (key != NULL) PetscCall(PetscSNPrintf(reason, length, "-%smuon_layer_%s_%s is of real matrices, expected none", MuonPrefix(muon), ((PetscObject)layer)->name, key));
+  else if (layer->ops->applylmo != NULL && !lmo->onpairs) PetscCall(PetscSNPrintf(reason, length, "-lmo_type %s is of real matrices, expected another", ((PetscObject)lmo)->type_name));
+  else if (layer->ops->applylmo != NULL && spectral && !polar->onpairs) {
+    PetscCall(MuonParametersListTypes(MUONPOLAR_CLASSID, offsetof(struct _p_MuonPolar, onpairs), sizeof(types), types));
+    PetscCall(PetscSNPrintf(reason, length, "-lmo_polar_type %s is of real matrices, expected %s", ((PetscObject)polar)->type_name, types));
   }
-  if (reason[0] != '\0' || layer->ops->applylmo == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLayerGetLMO(layer, &lmo));
-  PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &spectral));
-  if (!lmo->onpairs) PetscCall(PetscSNPrintf(reason, length, "-lmo_type %s is of real matrices, expected another", ((PetscObject)lmo)->type_name));
-  if (!spectral) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLMOGetPolar(lmo, &polar));
-  if (!polar->onpairs)
-    PetscCall(PetscSNPrintf(reason, length, "-lmo_polar_type %s is of real matrices, expected %s, %s, %s, %s or %s", ((PetscObject)polar)->type_name, MUONPOLARNEWTONSCHULZ, MUONPOLARGRAM, MUONPOLARSVD, MUONPOLARQDWH, MUONPOLARZOLOTAREV));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

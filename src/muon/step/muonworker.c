@@ -129,7 +129,6 @@ PetscErrorCode MuonWorkerEncode_Private(Muon muon, MuonShard *shard, MuonStatus 
   MuonExchange       exchange = shard->group->exchange;
   MuonUpload         upload;
   MuonCompressorCost cost;
-  MuonStatus         encoded;
   size_t             most, bytes;
   unsigned char     *to;
 
@@ -147,9 +146,8 @@ PetscErrorCode MuonWorkerEncode_Private(Muon muon, MuonShard *shard, MuonStatus 
   PetscCall(MuonCompressorGetMaxBytesOf(shard->round->sent, upload.T, &most));
   PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, MuonShardNumber(shard), most, &to));
   PetscCall(MuonCompressorEncodeArray(shard->round->sent, upload.T, upload.R, most, to, &bytes, muon->count_entropy, &cost, upload.R != NULL ? &shard->round->up_own : NULL));
-  PetscCall(MuonCompressorGetStatus(shard->round->sent, &encoded));
-  MuonStatusMerge(encoded, status);
-  if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonStatusMerge(shard->round->sent->status, status);
+  if (shard->round->sent->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   MuonCountMessage_Private(muon, shard->group, shard, 0, shard->owns, &cost);
   PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, MuonShardNumber(shard), bytes));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -237,6 +237,7 @@ PetscErrorCode MuonPolarGetPrecision(MuonPolar polar, MuonPolarPrecision *precis
 PetscErrorCode MuonPolarSetUp(MuonPolar polar)
 {
   PetscBool legal;
+  char      names[256] = "";
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
@@ -245,8 +246,9 @@ PetscErrorCode MuonPolarSetUp(MuonPolar polar)
   legal = polar->precision == PETSC_DETERMINE || polar->products ? PETSC_TRUE : PETSC_FALSE;
   if (polar->ownprecision == PETSC_DETERMINE && polar->precision == (int)MUON_POLAR_PRECISION_PETSCSCALAR) legal = PETSC_TRUE;
   if (polar->ownprecision != PETSC_DETERMINE && polar->precision <= (int)MUON_POLAR_PRECISION_DOUBLE) legal = PETSC_TRUE;
-  PetscCheck(legal, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_precision is %s, expected %s for the type %s; types that take any: %s, %s", MuonPolarPrefix_Private(polar), MuonPolarPrecisions[polar->precision],
-             polar->ownprecision == PETSC_DETERMINE ? MuonPolarPrecisions[MUON_POLAR_PRECISION_PETSCSCALAR] : "single or double", ((PetscObject)polar)->type_name, MUONPOLARGRAM, MUONPOLARNEWTONSCHULZ);
+  if (!legal) PetscCall(MuonParametersListTypes(MUONPOLAR_CLASSID, offsetof(struct _p_MuonPolar, products), sizeof(names), names));
+  PetscCheck(legal, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_precision is %s, expected %s for the type %s; any is taken by %s", MuonPolarPrefix_Private(polar), MuonPolarPrecisions[polar->precision],
+             polar->ownprecision == PETSC_DETERMINE ? MuonPolarPrecisions[MUON_POLAR_PRECISION_PETSCSCALAR] : "single or double", ((PetscObject)polar)->type_name, names);
   PetscCheck(MuonKernelProductsSet((MuonKernelProducts)(polar->library + 1)) == 0, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP_SYS, "Option -%slmo_polar_products is onednn, and the library was built without oneDNN, expected blas",
              MuonPolarPrefix_Private(polar));
   (void)MuonKernelProductsSet(MUON_PRODUCTS_AUTO);
@@ -258,9 +260,7 @@ PetscErrorCode MuonPolarSetUp(MuonPolar polar)
 PetscErrorCode MuonPolarSetWorkspace(MuonPolar polar, MuonWorkspace work)
 {
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceReference(work));
-  PetscCall(MuonWorkspaceDestroy(&polar->work));
-  polar->work = work;
+  PetscCall(MuonWorkspaceShare(work, &polar->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -314,13 +314,9 @@ PetscErrorCode MuonPolarView(MuonPolar polar, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
-  if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)polar), &viewer));
-  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
+  PetscCall(MuonViewBegin((PetscObject)polar, &viewer, &ascii, &string));
   PetscCheckSameComm(polar, 1, viewer, 2);
-  PetscCall(MuonViewerCheck((PetscObject)polar, viewer));
   PetscCall(MuonPolarGetPrecision(polar, &precision));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
   if (ascii) {
     PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)polar, viewer));
     PetscCall(MuonParametersView((PetscObject)polar, viewer));
@@ -374,12 +370,7 @@ PetscErrorCode MuonPolarReset(MuonPolar polar)
 PetscErrorCode MuonPolarDestroy(MuonPolar *polar)
 {
   PetscFunctionBegin;
-  if (*polar == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscValidHeaderSpecific(*polar, MUONPOLAR_CLASSID, 1);
-  if (--((PetscObject)*polar)->refct > 0) {
-    *polar = NULL;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  MuonDestroyBegin(polar, MUONPOLAR_CLASSID);
   PetscCall(MuonPolarReset(*polar));
   PetscCall(MuonViewerAndFormatDestroy((void **)&(*polar)->monitor));
   PetscCall(MuonPolarDestroyType_Private(*polar));

@@ -14,13 +14,6 @@ static const MuonParameter MuonPolarParameters[] = {
   {"precision", MUON_PARAMETER_ENUM, offsetof(struct _p_MuonPolar, precision), PETSC_DETERMINE, 0, 0, MuonPolarPrecisions, MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Precision of the arithmetic, that of the method by default"},
   {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 
-static PetscErrorCode MuonPolarReadOptions_Private(PetscObject polar)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonPolarSetFromOptions((MuonPolar)polar));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonPolarChangingText_Private(PetscObject object, const MuonParameter *row, const char value[])
 {
   MuonPolar polar = (MuonPolar)object;
@@ -101,13 +94,15 @@ PetscErrorCode MuonPolarInitializePackage(void)
   parameters.rows           = MuonPolarParameters;
   parameters.at             = offsetof(struct _p_MuonPolar, parameters);
   parameters.data           = offsetof(struct _p_MuonPolar, data);
-  parameters.setfromoptions = MuonPolarReadOptions_Private;
+  parameters.setfromoptions = (PetscErrorCode(*)(PetscObject))MuonPolarSetFromOptions;
+  parameters.create         = (PetscErrorCode(*)(MPI_Comm, PetscObject *))MuonPolarCreate;
+  parameters.settype        = (PetscErrorCode(*)(PetscObject, const char *))MuonPolarSetType;
   parameters.changed        = MuonPolarChanged_Private;
   parameters.changingtext   = MuonPolarChangingText_Private;
   PetscCall(MuonParametersRegisterClass(MUONPOLAR_CLASSID, &parameters));
-  PetscCall(MuonPolarRegister(MUONPOLARSVD, MuonPolarCreate_SVD, NULL));
   PetscCall(MuonPolarRegister(MUONPOLARNEWTONSCHULZ, MuonPolarCreate_NewtonSchulz, MuonPolarParameters_NewtonSchulz));
   PetscCall(MuonPolarRegister(MUONPOLARGRAM, MuonPolarCreate_Gram, MuonPolarParameters_Gram));
+  PetscCall(MuonPolarRegister(MUONPOLARSVD, MuonPolarCreate_SVD, NULL));
   PetscCall(MuonPolarRegister(MUONPOLARQDWH, MuonPolarCreate_QDWH, NULL));
   PetscCall(MuonPolarRegister(MUONPOLARZOLOTAREV, MuonPolarCreate_Zolotarev, MuonPolarParameters_Zolotarev));
   PetscCall(MuonPolarRegister(MUONPOLARMUD, MuonPolarCreate_MUD, MuonPolarParameters_MUD));

@@ -193,14 +193,6 @@ static PetscErrorCode MuonLayerReset_AdamW(MuonLayer layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerDestroy_AdamW(MuonLayer layer)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLayerReset_AdamW(layer));
-  PetscCall(PetscFree(layer->data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*MC
   MUONLAYERADAMW - Updates a layer by AdamW
 
@@ -252,6 +244,5 @@ PETSC_EXTERN PetscErrorCode MuonLayerCreate_AdamW(MuonLayer layer)
   layer->ops->commit        = MuonLayerCommit_AdamW;
   layer->ops->visitstate    = MuonLayerVisitState_AdamW;
   layer->ops->reset         = MuonLayerReset_AdamW;
-  layer->ops->destroy       = MuonLayerDestroy_AdamW;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

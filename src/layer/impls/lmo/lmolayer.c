@@ -31,7 +31,7 @@ static PetscErrorCode MuonLayerGetFactor_LMO(MuonLayer layer, PetscInt b, double
 /* D is yet to be multiplied with times */
 static PetscErrorCode MuonLayerMove_LMO(MuonLayer layer, MuonLayerStepInfo *info, PetscInt b, double times, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *status)
 {
-  const MuonSlotStep *step = &((MuonSlots *)layer->data)->step;
+  const MuonSlotStep *step = &layer->slots->step;
   MuonArray           d    = *D;
   double              factor;
   PetscLogDouble      flops;
@@ -78,7 +78,7 @@ static PetscErrorCode MuonLayerForesee_LMO(MuonLayer layer, const MuonLayerStepI
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetFactor_LMO(layer, b, &factor));
-  if (((MuonSlots *)layer->data)->step.held == PETSC_FALSE && info->rate * factor * times * far < most && MuonArrayKernels(D)->IsBelow(D->len, D->count, D->data, D->ld, far) &&
+  if (layer->slots->step.held == PETSC_FALSE && info->rate * factor * times * far < most && MuonArrayKernels(D)->IsBelow(D->len, D->count, D->data, D->ld, far) &&
       MuonArrayKernels(X)->IsBelow(X->len, X->count, X->data, X->ld, most / fmax(1, fabs(1 - info->rate * info->decay))))
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonWorkspaceMark(layer->work, &mark));
@@ -125,11 +125,11 @@ static PetscErrorCode MuonLayerStepMany_LMO(PetscInt n, MuonLayerTask *const tas
       const double times = task[t]->layer->step == MUON_STEP_SHARP ? dual[k] : 1;
 
       if (task[t]->status == MUON_STATUS_OK) task[t]->status = status[k];
-      if (task[t]->status == MUON_STATUS_OK) PetscCall(MuonSlotsApply(task[t]->layer, (MuonSlots *)task[t]->layer->data, MUON_SLOT_AFTER, b, &task[t]->info, &to[k], &to[k].here, &task[t]->status));
+      if (task[t]->status == MUON_STATUS_OK) PetscCall(MuonSlotsApply(task[t]->layer, MUON_SLOT_AFTER, b, &task[t]->info, &to[k], &to[k].here, &task[t]->status));
       if (task[t]->status != MUON_STATUS_OK) continue;
       task[t]->info.dual += dual[k];
       PetscCall(MuonLayerGetBlockArray(task[t]->layer, b, &task[t]->X, &x));
-      PetscCall(MuonSlotsApply(task[t]->layer, (MuonSlots *)task[t]->layer->data, MUON_SLOT_MOVE, b, &task[t]->info, &to[k], &x, &task[t]->status));
+      PetscCall(MuonSlotsApply(task[t]->layer, MUON_SLOT_MOVE, b, &task[t]->info, &to[k], &x, &task[t]->status));
       if (task[t]->status != MUON_STATUS_OK) continue;
       if (task[t]->D.data != NULL) {
         PetscCall(MuonLayerForesee_LMO(task[t]->layer, &task[t]->info, b, times, &x, &to[k].here, &task[t]->status));
@@ -163,7 +163,7 @@ static PetscErrorCode MuonLayerTake_LMO(MuonLayer layer, MuonLayerStepInfo *info
       d = same;
     }
     matrix = MuonMatrixOfArray(&d);
-    PetscCall(MuonSlotsApply(layer, (MuonSlots *)layer->data, MUON_SLOT_MOVE, b, info, &matrix, &x, &taken));
+    PetscCall(MuonSlotsApply(layer, MUON_SLOT_MOVE, b, info, &matrix, &x, &taken));
     PetscCall(MuonLayerMove_LMO(layer, info, b, layer->step == MUON_STEP_SHARP ? info->dual : 1, &x, &d, &x, &taken));
     PetscCall(MuonWorkspaceRelease(layer->work, &mark));
   }
@@ -303,43 +303,7 @@ static PetscErrorCode MuonLayerSetUp_LMO(MuonLayer layer)
   lmo->memory = layer->shape.memory;
   lmo->pairs  = layer->shape.pairs;
   PetscCall(MuonLMOSetUp(lmo));
-  PetscCall(MuonSlotsSetUp(layer, (MuonSlots *)layer->data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerSlots_LMO(MuonLayer layer, MuonSlotPlace place, PetscInt b, const MuonLayerStepInfo *info, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonSlotsApply(layer, (MuonSlots *)layer->data, place, b, info, A, B, status));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerCommit_LMO(MuonLayer layer)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonSlotsCommit((MuonSlots *)layer->data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerVisitState_LMO(MuonLayer layer, MuonStateVisitor *visitor)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonSlotsVisitState(layer, (MuonSlots *)layer->data, visitor));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerReset_LMO(MuonLayer layer)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonSlotsReset((MuonSlots *)layer->data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerDestroy_LMO(MuonLayer layer)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLayerReset_LMO(layer));
-  PetscCall(PetscFree(layer->data));
+  PetscCall(MuonSlotsSetUp(layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -368,7 +332,7 @@ static PetscErrorCode MuonLayerView_LMO(MuonLayer layer, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(MuonLMOView(lmo, viewer));
-  PetscCall(MuonSlotsView(layer, (MuonSlots *)layer->data, viewer));
+  PetscCall(MuonSlotsView(layer, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -391,11 +355,7 @@ static PetscErrorCode MuonLayerView_LMO(MuonLayer layer, PetscViewer viewer)
 M*/
 PETSC_EXTERN PetscErrorCode MuonLayerCreate_LMO(MuonLayer layer)
 {
-  MuonSlots *slots;
-
   PetscFunctionBegin;
-  PetscCall(PetscNew(&slots));
-  layer->data            = slots;
   layer->workermomentum  = PETSC_TRUE;
   layer->ops->step       = MuonLayerStep_LMO;
   layer->ops->stepmany   = MuonLayerStepMany_LMO;
@@ -405,10 +365,9 @@ PETSC_EXTERN PetscErrorCode MuonLayerCreate_LMO(MuonLayer layer)
   layer->ops->setup      = MuonLayerSetUp_LMO;
   layer->ops->getflops   = MuonLayerGetFlops_LMO;
   layer->ops->view       = MuonLayerView_LMO;
-  layer->ops->slots      = MuonLayerSlots_LMO;
-  layer->ops->commit     = MuonLayerCommit_LMO;
-  layer->ops->visitstate = MuonLayerVisitState_LMO;
-  layer->ops->reset      = MuonLayerReset_LMO;
-  layer->ops->destroy    = MuonLayerDestroy_LMO;
+  layer->ops->slots      = MuonSlotsApply;
+  layer->ops->commit     = MuonSlotsCommit;
+  layer->ops->visitstate = MuonSlotsVisitState;
+  layer->ops->reset      = MuonSlotsReset;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

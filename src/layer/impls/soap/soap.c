@@ -15,7 +15,6 @@ typedef struct {
   PetscReal beta1, beta2, epsilon;
   PetscInt  interval;
   int       basis;
-  MuonSlots kept;
 } MuonLayer_SOAP;
 
 #define ROW(kind, field, value, least, most, names, flags, help) \
@@ -32,12 +31,12 @@ const MuonParameter MuonLayerParameters_SOAP[] = {ROW(REAL, beta1, 0.95, 0, 1, N
 
 static PetscErrorCode MuonLayerSetUp_SOAP(MuonLayer layer)
 {
-  MuonSlots     *kept   = &((MuonLayer_SOAP *)layer->data)->kept;
+  MuonSlots      kept   = layer->slots;
   const PetscInt blocks = MuonBlocksCount_Private(&layer->blocks);
   MuonBlock      block;
 
   PetscFunctionBegin;
-  PetscCall(MuonSlotsReset(kept));
+  PetscCall(MuonSlotsReset(layer));
   for (PetscInt b = 0; b < blocks; b++) {
     PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
     MuonLayerCheck(layer, block.m > 1 && block.n > 1, PETSC_ERR_SUP, "type soap: it is a vector, or has blocks that are, of %" PetscInt_FMT " x %" PetscInt_FMT " entries; expected adamw, or a matrix", block.m, block.n);
@@ -124,7 +123,7 @@ static PetscErrorCode MuonLayerStepBlock_SOAP(MuonLayer layer, MuonLayerStepInfo
 
 static PetscErrorCode MuonLayerStep_SOAP(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
 {
-  MuonSlotState *state = ((MuonLayer_SOAP *)layer->data)->kept.state;
+  MuonSlotState *state = layer->slots->state;
   MuonArray      whole[3], part[3];
   MuonMark       mark;
 
@@ -144,20 +143,6 @@ static PetscErrorCode MuonLayerStep_SOAP(MuonLayer layer, MuonLayerStepInfo *inf
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerCommit_SOAP(MuonLayer layer)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonSlotsCommit(&((MuonLayer_SOAP *)layer->data)->kept));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerVisitState_SOAP(MuonLayer layer, MuonStateVisitor *visitor)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonSlotsVisitState(layer, &((MuonLayer_SOAP *)layer->data)->kept, visitor));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Two covariances, two rotations each to the bases and back, and two bases in each interval */
 static PetscErrorCode MuonLayerGetFlops_SOAP(MuonLayer layer, PetscLogDouble *flops)
 {
@@ -171,21 +156,6 @@ static PetscErrorCode MuonLayerGetFlops_SOAP(MuonLayer layer, PetscLogDouble *fl
 
     *flops += 5 * m * n * (m + n) + 9 * (m * m * m + n * n * n) / interval;
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerReset_SOAP(MuonLayer layer)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonSlotsReset(&((MuonLayer_SOAP *)layer->data)->kept));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerDestroy_SOAP(MuonLayer layer)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLayerReset_SOAP(layer));
-  PetscCall(PetscFree(layer->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -234,12 +204,13 @@ PETSC_EXTERN PetscErrorCode MuonLayerCreate_SOAP(MuonLayer layer)
   layer->flops              = 16;
   layer->data               = soap;
   layer->parameters.variant = "adamw_";
+  layer->onpairs            = PETSC_FALSE;
+  layer->onrows             = PETSC_FALSE; /* both sides are turned */
   layer->ops->step          = MuonLayerStep_SOAP;
   layer->ops->setup         = MuonLayerSetUp_SOAP;
-  layer->ops->commit        = MuonLayerCommit_SOAP;
-  layer->ops->visitstate    = MuonLayerVisitState_SOAP;
+  layer->ops->commit        = MuonSlotsCommit;
+  layer->ops->visitstate    = MuonSlotsVisitState;
   layer->ops->getflops      = MuonLayerGetFlops_SOAP;
-  layer->ops->reset         = MuonLayerReset_SOAP;
-  layer->ops->destroy       = MuonLayerDestroy_SOAP;
+  layer->ops->reset         = MuonSlotsReset;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

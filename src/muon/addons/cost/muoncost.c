@@ -110,15 +110,13 @@ static MuonCost MuonCostOfRow(const MuonCostRow *row, double workers, double ent
 static PetscErrorCode MuonCostOfShard_Private(MuonShard *shard, PetscBool sums, double bytes[2], PetscBool *legal)
 {
   const MuonArray state = MuonShardStateShape(shard), weights = MuonShardWeightsShape(shard);
-  PetscBool       summable;
   size_t          most[2];
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorIsAssignment(shard->up, &summable));
   PetscCall(MuonShardGetMaxBytes_Private(shard, most));
   bytes[0] = (double)(sums || shard->group->arrays[0] ? MuonArrayBytes(&state) : most[0]);
   bytes[1] = (double)(shard->group->arrays[1] ? MuonArrayBytes(&weights) : most[1]);
-  if (sums && summable == PETSC_FALSE) *legal = PETSC_FALSE;
+  if (sums && shard->up->assignment == PETSC_FALSE) *legal = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -382,12 +380,12 @@ static PetscErrorCode MuonCostView_Private(Muon muon, PetscViewer viewer)
 @*/
 PetscErrorCode MuonViewCost(Muon muon, PetscViewer viewer)
 {
+  PetscBool ascii, string;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)muon), &viewer));
-  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
+  PetscCall(MuonViewBegin((PetscObject)muon, &viewer, &ascii, &string));
   PetscCheckSameComm(muon, 1, viewer, 2);
-  PetscCall(MuonViewerCheck((PetscObject)muon, viewer));
   PetscCall(MuonSetUp(muon));
   PetscCall(MuonCostView_Private(muon, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);

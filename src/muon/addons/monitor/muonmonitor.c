@@ -50,7 +50,7 @@ static PetscErrorCode MuonGetColumns_Private(Muon muon, PetscInt step, PetscReal
     const MuonShard *shard = &sent->shard[p];
     const double     J = shard->group->exchange->nworkers, bits = (shard->group->rests ? 0.0 : 32.0) * (double)shard->rows * (double)shard->layer->N / (shard->group->home >= 0 ? shard->group->grid->size : 1);
 
-    if (shard->group->ops->votes == PETSC_FALSE && dual == PETSC_FALSE) PetscCall(PetscObjectTypeCompare((PetscObject)(sent != muon && shard->layer->inner != NULL ? shard->layer->inner : shard->layer), MUONLAYERLMO, &dual));
+    if (shard->group->ops->votes == PETSC_FALSE && (sent != muon && shard->layer->inner != NULL ? shard->layer->inner : shard->layer)->ops->applylmo != NULL) dual = PETSC_TRUE;
     fp32[0] += MuonGroupKeepsOwn(shard->group) ? bits * (J - 1) / J : bits;
     fp32[1] += bits * (J - 1) / J;
   }
@@ -474,9 +474,9 @@ static PetscErrorCode MuonMonitorSetFromOptions_Private(Muon muon, MuonOptionIte
   PetscFunctionBegin;
   PetscCall(PetscOptionsString("-muon_monitor", "One line a step", "MuonMonitorSet", "stdout", text, sizeof(text), NULL));
   PetscCall(MuonMonitorViewerFromOptions_Private(muon, "-muon_monitor", MuonMonitorDefault_Private, &flg));
-  if (muon->typemonitor != NULL) {
-    PetscCall(MuonMonitorViewerFromOptions_Private(muon, muon->typemonitor->key, muon->typemonitor->monitor, &flg));
-    if (flg) PetscCall((*muon->typemonitor->measure)(muon, PETSC_TRUE));
+  if (muon->ops->monitor != NULL) {
+    PetscCall(MuonMonitorViewerFromOptions_Private(muon, muon->ops->monitor->key, muon->ops->monitor->monitor, &flg));
+    if (flg) PetscCall((*muon->ops->monitor->measure)(muon, PETSC_TRUE));
   }
   PetscCall(PetscOptionsString("-muon_monitor_csv", "One row a step in a file", "MuonMonitorSetCSV", NULL, text, sizeof(text), &flg));
   for (PetscInt i = 0; i < muon->nmonitors && flg; i++) {

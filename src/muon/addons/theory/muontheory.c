@@ -84,7 +84,7 @@ static PetscErrorCode MuonTheoryCheckOptions_Private(Muon muon)
                                {muon->rates->schedule != MUON_SCHEDULE_CONSTANT || muon->rates->schedule_warmup > 0 || muon->rates->fn != NULL ? PETSC_TRUE : PETSC_FALSE, "schedule", "constant, without a warm-up or a function"},
                                {theory->eta >= 0 && MuonTheoryIsSharp_Private(muon) ? PETSC_TRUE : PETSC_FALSE, "theory_eta", "none: its step is gamma"},
                                {theory->beta >= 0 && (theory->signs || (theory->type != MUON_THEORY_SMOOTH_STOCHASTIC && theory->type != MUON_THEORY_AUTO)) ? PETSC_TRUE : PETSC_FALSE, "theory_beta", "none: it has a beta of its own"}};
-  const PetscBool plain     = theory->signs || (muon->ops->send == NULL && muon->lmogroup == NULL && muon->nested == NULL) ? PETSC_TRUE : PETSC_FALSE; /* the mean of what workers have */
+  const PetscBool plain     = theory->signs || (muon->ops->send == NULL && muon->ops->lmogroup == NULL && muon->nested == NULL) ? PETSC_TRUE : PETSC_FALSE; /* the mean of what workers have */
   PetscBool       gradients = PETSC_TRUE;
   PetscErrorCode (*starts)(Muon, PetscBool *);
 
@@ -108,11 +108,9 @@ static PetscErrorCode MuonTheoryCheckLayer_Private(Muon muon, MuonLayer layer)
   const MuonStepType       step     = MuonTheoryIsSharp_Private(muon) ? MUON_STEP_SHARP : MUON_STEP_LMO;
   static const char *const theirs[] = {"learning_rate", "momentum", "weight_decay"};
   const char *const        name     = ((PetscObject)layer)->name;
-  PetscBool                lmo;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)layer, MUONLAYERLMO, &lmo));
-  MuonTheoryCheck(muon, lmo, "layer \"%s\" has the type %s, and the theorem is of norm balls, expected " MUONLAYERLMO " or " MUONLAYERFROZEN, name, ((PetscObject)layer)->type_name);
+  MuonTheoryCheck(muon, layer->ops->applylmo != NULL, "layer \"%s\" has the type %s, and the theorem is of norm balls, expected " MUONLAYERLMO " or " MUONLAYERFROZEN, name, ((PetscObject)layer)->type_name);
   MuonTheoryCheck(muon, MuonBlocksCount_Private(&layer->blocks) == 1, "layer \"%s\" is cut into blocks, and the theorem knows layers; give each block as a layer", name);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(theirs); k++) {
     MuonTheoryCheck(muon, !MuonLayerIsSet(layer, theirs[k]) || (k == 0 && MuonTheoryOf(muon)->type == MUON_THEORY_AUTO), "-%smuon_layer_%s_%s was set, and the theorem assumes that it gives it", MuonPrefix(muon), name, theirs[k]);
@@ -134,12 +132,10 @@ static PetscErrorCode MuonTheoryAlpha_Private(Muon muon, const MuonShard *shard,
   const PetscBool parts     = shard->port->ranges != NULL || MuonLayerIsEntries(layer) ? PETSC_TRUE : PETSC_FALSE;
   double          least, most;
   PetscReal       one;
-  PetscBool       assigns;
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorGetAlphaOf(c, &shape, parts ? &frobenius : norm, &one));
-  PetscCall(MuonCompressorIsAssignment(c, &assigns));
-  *alpha = assigns && one < 1 ? -1 : (double)one; /* what is rounded is not a difference */
+  *alpha = c->assignment && one < 1 ? -1 : (double)one; /* what is rounded is not a difference */
   if (parts == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, alpha, 1, MPI_DOUBLE, MPI_MIN, PetscObjectComm((PetscObject)muon)));
   MuonNormGetBounds(norm, (double)layer->m, (double)layer->n, &least, &most);

@@ -60,14 +60,14 @@ PetscErrorCode MuonGetMismatchedLayer(Muon muon, MuonLayer *layer)
 */
 static PetscErrorCode MuonWatchShard_Private(Muon muon, MuonShard *shard)
 {
-  const PetscBool watched = shard->X.data != NULL && MuonWatches(muon) ? PETSC_TRUE : PETSC_FALSE, noted = shard->layer->watched;
-
   PetscFunctionBegin;
-  shard->round->edited  = PETSC_FALSE;
-  shard->layer->watched = watched;
-  if (watched == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (noted) PetscCall(MuonLayerWereWeightsEdited(shard->layer, &shard->round->edited));
-  else PetscCall(MuonLayerNoteWeights(shard->layer));
+  shard->round->edited = PETSC_FALSE;
+  if (shard->X.data == NULL || MuonWatches(muon) == PETSC_FALSE) PetscCall(PetscFree(shard->layer->note));
+  else if (shard->layer->note != NULL) PetscCall(MuonLayerWereWeightsEdited(shard->layer, &shard->round->edited));
+  else {
+    PetscCall(PetscNew(&shard->layer->note));
+    PetscCall(MuonLayerNoteWeights(shard->layer));
+  }
   if (shard->round->edited) PetscCall(PetscInfo(muon, "Layer \"%s\": its weights were changed before step %" PetscInt_FMT ", and its server takes them over\n", shard->name, muon->step));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

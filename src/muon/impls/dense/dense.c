@@ -26,7 +26,7 @@ M*/
 static PetscErrorCode MuonCreate_Dense(Muon muon)
 {
   PetscFunctionBegin;
-  muon->momentum_default = MUON_MOMENTUM_AT_SERVER;
+  muon->ops->momentum_at = MUON_MOMENTUM_AT_SERVER;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

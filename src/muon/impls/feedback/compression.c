@@ -20,12 +20,10 @@ PetscErrorCode EF21MeterBegin_Private(Muon muon, MuonRecord *record)
 */
 static PetscErrorCode EF21Distance_Private(Muon muon, const MuonShard *shard, PetscBool dual, const MuonArray *A, const MuonArray *B, double distance[2])
 {
-  PetscBool     lmo;
-  MuonLayerType type;
-  PetscReal     norm;
-  MuonArray     D;
-  int           exponent;
-  MuonMark      mark;
+  PetscReal norm;
+  MuonArray D;
+  int       exponent;
+  MuonMark  mark;
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
@@ -34,9 +32,7 @@ static PetscErrorCode EF21Distance_Private(Muon muon, const MuonShard *shard, Pe
   MuonArrayAxpby(-1, B, 1, &D);
   distance[0] = MuonArrayKernels(&D)->Norm(D.len, D.count, D.data, D.ld, &exponent);
   distance[0] = distance[1] = ldexp(distance[0], exponent);
-  PetscCall(MuonLayerGetType(shard->layer, &type));
-  PetscCall(PetscStrcmp(type, MUONLAYERLMO, &lmo));
-  if (lmo && !shard->port->ranges) {
+  if (shard->layer->ops->applylmo != NULL && !shard->port->ranges) {
     PetscCall(MuonLayerComputeNormArray(shard->layer, &D, dual, &norm));
     distance[1] = (double)norm;
   }
@@ -349,7 +345,7 @@ PetscErrorCode EF21MeterCreate_Private(Muon muon)
   static const MuonTypeMonitor monitor = {"-ef21_monitor_compression", EF21MonitorCompression_Private, MuonEF21SetMonitorCompression};
 
   PetscFunctionBegin;
-  muon->typemonitor                = &monitor;
+  muon->ops->monitor               = &monitor;
   ((Muon_EF21 *)muon->data)->error = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -114,7 +114,7 @@ static PetscErrorCode MuonCreate_EF14(Muon muon)
   PetscFunctionBegin;
   PetscCall(PetscNew(&ef14));
   PetscCall(MuonCreate_Feedback(muon, ef14));
-  muon->momentum_default = MUON_MOMENTUM_AT_SERVER;
+  muon->ops->momentum_at = MUON_MOMENTUM_AT_SERVER;
   muon->ops->configure   = MuonConfigure_EF14;
   muon->ops->send        = MuonSend_EF14;
   muon->ops->commit      = MuonCommit_EF14;

@@ -45,11 +45,11 @@ static PetscErrorCode MuonSetFromOptions_Feedback(Muon muon)
 /* The compressors for all layers do not apply to this one, and it has no key of its own */
 static PetscErrorCode MuonFeedbackSpares_Private(Muon muon, const MuonFeedback *all, MuonLayer layer, const char own[], PetscBool *spares)
 {
-  char      key[PETSC_MAX_OPTION_NAME];
-  PetscBool lmo = PETSC_TRUE, told = PETSC_FALSE;
+  const PetscBool lmo = (layer->inner != NULL ? layer->inner : layer)->ops->applylmo != NULL ? PETSC_TRUE : PETSC_FALSE;
+  char            key[PETSC_MAX_OPTION_NAME];
+  PetscBool       told = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)(layer->inner != NULL ? layer->inner : layer), MUONLAYERLMO, &lmo));
   *spares = (lmo == PETSC_FALSE && all->types == MUON_COMPRESSOR_LAYERS_LMO) || MuonLayerEntries(layer) < (PetscInt64)all->min_entries ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(PetscSNPrintf(key, sizeof(key), "%scompressor", own));
   if (muon->setfromoptionscalled) PetscCall(MuonHasOptions((PetscObject)muon, key, &told));

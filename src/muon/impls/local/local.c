@@ -578,7 +578,7 @@ static PetscErrorCode MuonCreate_Local(Muon muon)
   PetscCall(MuonMeet_Private(muon, MUON_CALL_RESET, 0, &same, NULL)); /* the outer optimizer duplicates the communicator */
   PetscCall(PetscNew(&local));
   muon->data             = local;
-  muon->momentum_default = MUON_MOMENTUM_AT_SERVER;
+  muon->ops->momentum_at = MUON_MOMENTUM_AT_SERVER;
   PetscCall(MuonCreate(PetscObjectComm((PetscObject)muon), &local->outer));
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)local->outer, (PetscObject)muon, 1));
   PetscCall(MuonSetType(local->outer, MUONDENSE));

@@ -275,7 +275,7 @@ static PetscErrorCode MuonCreate_Sign(Muon muon)
   PetscFunctionBegin;
   PetscCall(PetscNew(&sign));
   muon->data           = sign;
-  muon->lmogroup       = &MuonGroupVotes;
+  muon->ops->lmogroup  = &MuonGroupVotes;
   muon->ops->configure = MuonConfigure_Sign;
   muon->ops->view      = MuonView_Sign;
   muon->ops->destroy   = MuonDestroy_Sign;

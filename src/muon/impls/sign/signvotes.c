@@ -184,8 +184,10 @@ PetscErrorCode MuonVotesFillAll_Private(Muon muon, MuonGroup group, MuonStatus *
   MuonMatrix     *T, *U;
   MuonShard     **shard;
   MuonStatus     *made;
+  size_t          batch;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGetBatch(muon->work, &batch));
   PetscCall(PetscMalloc4(n, &T, n, &U, n, &shard, n, &made));
   for (PetscInt k = 0; k < group->nshards; k++) {
     for (PetscInt i = votes->first[k]; i < votes->first[k + 1]; i++) {
@@ -201,7 +203,7 @@ PetscErrorCode MuonVotesFillAll_Private(Muon muon, MuonGroup group, MuonStatus *
     MuonMark mark;
 
     PetscCall(MuonWorkspaceMark(muon->work, &mark));
-    while (end < n && (end == i || (T[i].here.memory != MUON_HOST && T[end].here.memory != MUON_HOST && (PetscReal)(bytes + MuonScratchBytes(&T[end].here)) <= muon->device_batch_bytes))) {
+    while (end < n && (end == i || (T[i].here.memory != MUON_HOST && T[end].here.memory != MUON_HOST && bytes + MuonScratchBytes(&T[end].here) <= batch))) {
       bytes += MuonScratchBytes(&T[end].here);
       if (votes->rule.direction != NULL) PetscCall(MuonWorkspaceGetArray(muon->work, &T[end].here, T[end].here.precision, &U[end].here));
       end++;

@@ -1,12 +1,35 @@
-#include "muonstep.h"
+#include "../../interface/muoninterface.h" /*I "petscmuon.h" I*/
 #include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/muonpolarimpl.h>
-#include "../../kernels/array/muondevicecheck.h"
-#include "../../transport/muontransport.h"
+#include "../../../kernels/array/muondevicecheck.h"
+#include "../../../transport/muontransport.h"
 
 /*
-   Layers whose weights are in the memory of a device.
+   Layers whose weights are in the memory of a device: an error if a choice has no kernels there, or if kernels are compared with the
+   host's and differ. Copies between host and device are in PETSc's log.
 */
+typedef struct {
+  void          *stream;
+  PetscBool      used;  /* a layer is there */
+  PetscBool      check; /* its kernels */
+  PetscBool      mpi;   /* is given the memory of the device; where it was not set what MPI says decides */
+  PetscReal      batch;
+  PetscLogDouble bytes[2], copies[2]; /* to it and from it before this step */
+} MuonDeviceUse;
+
+#define ROW(key, kind, field, value, most, flags, help) \
+  { \
+    key, MUON_PARAMETER_##kind, offsetof(MuonDeviceUse, field), value, 0, most, NULL, MUON_PARAMETER_DATA | (flags), help \
+  }
+static const MuonParameter MuonDeviceRows[] = {ROW("check_device", BOOL, check, 0, 1, MUON_PARAMETER_LOCAL, "Compare the kernels of a device with the host's before the first step"),
+                                               ROW("device_mpi", BOOL, mpi, 0, 1, MUON_PARAMETER_FIXED, "Give MPI the memory of a device, by what MPI says where not set"),
+                                               ROW("device_batch_bytes", REAL, batch, MUON_WORK_BATCH, 1e15, 0, "Memory of a device for layers that are updated together, 0: one by one"),
+                                               {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+
+static MuonDeviceUse *MuonDeviceOf(Muon muon)
+{
+  return (MuonDeviceUse *)MuonAddonData(muon, "device");
+}
 
 /*
    Whether MPI accepts pointers to device memory. If the device is the host, its memory is marked host memory. All ranks do the
@@ -23,7 +46,7 @@ static PetscErrorCode MuonSetUpDeviceMPI_Private(Muon muon, const char name[])
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-use_gpu_aware_mpi", &petsc, NULL));
   all[0] = device != NULL && petsc && (device->ishost || says == 1 || (says < 0 && PetscDefined(HAVE_MPI_GPU_AWARE))) ? 1 : 0;
-  all[1] = MuonParametersIsSet((PetscObject)muon, "device_mpi") ? (muon->device_mpi ? 1 : 0) : -1;
+  all[1] = MuonParametersIsSet((PetscObject)muon, "device_mpi") ? (MuonDeviceOf(muon)->mpi ? 1 : 0) : -1;
   all[2] = -all[1];
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_INT, MPI_MIN, comm));
   PetscCheck(all[1] == -all[2], comm, PETSC_ERR_ARG_INCOMP, "-%smuon_device_mpi differs between ranks, expected the same", MuonPrefix(muon));
@@ -33,9 +56,10 @@ static PetscErrorCode MuonSetUpDeviceMPI_Private(Muon muon, const char name[])
 }
 
 /* Errors on every rank alike, since all have the same layers and options */
-PetscErrorCode MuonCheckDevice_Private(Muon muon)
+static PetscErrorCode MuonDeviceConfigure_Private(Muon muon)
 {
-  const char *first = NULL;
+  MuonDeviceUse *use   = MuonDeviceOf(muon);
+  const char    *first = NULL;
 
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) {
@@ -43,29 +67,27 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
     const MuonCompressor c[2]  = {shard->up, shard->down};
     MuonLMO              lmo;
     MuonPolar            polar;
-    MuonLayerType        type;
-    PetscBool            is;
+    PetscBool            spectral;
     const char *const    name = ((PetscObject)shard->layer)->name;
     const MPI_Comm       comm = PetscObjectComm((PetscObject)muon);
+    char                 types[256];
 
     if (shard->layer->shape.memory == MUON_HOST) continue;
     if (first == NULL) first = name;
     for (int way = 0; way < 2; way++) PetscCheck(c[way]->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which compressor %s has no kernels", name, ((PetscObject)c[way])->type_name);
-    PetscCall(MuonLayerGetType(shard->layer, &type));
-    PetscCall(PetscStrcmp(type, MUONLAYERLMO, &is));
-    if (is == PETSC_FALSE) continue;
+    if (shard->layer->ops->applylmo == NULL) continue;
     PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
     PetscCheck(lmo->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_type %s has no kernels", name, ((PetscObject)lmo)->type_name);
-    PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &is));
-    if (is == PETSC_FALSE) continue;
-    if (shard->rowwise) continue;
+    PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &spectral));
+    if (spectral == PETSC_FALSE || shard->rowwise) continue;
     PetscCall(MuonLMOGetPolar(lmo, &polar));
-    PetscCheck(polar->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_polar_type %s has no kernels, expected %s, %s, %s, %s, %s or %s", name, ((PetscObject)polar)->type_name, MUONPOLARNEWTONSCHULZ,
-               MUONPOLARGRAM, MUONPOLARSVD, MUONPOLARQDWH, MUONPOLARZOLOTAREV, MUONPOLARMUD);
+    if (polar->ondevice) continue;
+    PetscCall(MuonParametersListTypes(MUONPOLAR_CLASSID, offsetof(struct _p_MuonPolar, ondevice), sizeof(types), types));
+    SETERRQ(comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_polar_type %s has no kernels, expected %s", name, ((PetscObject)polar)->type_name, types);
   }
-  muon->on_device = first != NULL ? PETSC_TRUE : PETSC_FALSE;
+  use->used = first != NULL ? PETSC_TRUE : PETSC_FALSE;
   if (first != NULL) PetscCall(MuonSetUpDeviceMPI_Private(muon, first));
-  for (PetscInt l = 0; l < muon->nactive && muon->check_device; l++) {
+  for (PetscInt l = 0; l < muon->nactive && use->check; l++) {
     const MuonArray *shape = &muon->active[l]->shape;
     char             what[128];
 
@@ -76,25 +98,29 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonDeviceBegin_Private(Muon muon)
+static PetscErrorCode MuonDeviceStart_Private(Muon muon)
 {
+  MuonDeviceUse *use = MuonDeviceOf(muon);
+
   PetscFunctionBegin;
-  if (muon->on_device == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonDeviceGet()->setstream(muon->device_stream);
-  MuonDeviceGet()->moved(muon->device_bytes, muon->device_copies);
+  PetscCall(MuonWorkspaceSetBatch(muon->work, (size_t)use->batch));
+  if (use->used == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonDeviceGet()->setstream(use->stream);
+  MuonDeviceGet()->moved(use->bytes, use->copies);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* PETSc counts one copy a call */
-PetscErrorCode MuonDeviceEnd_Private(Muon muon)
+static PetscErrorCode MuonDeviceEnd_Private(Muon muon, PetscBool ok)
 {
-  PetscLogDouble bytes[2], copies[2];
+  const MuonDeviceUse *use = MuonDeviceOf(muon);
+  PetscLogDouble       bytes[2], copies[2];
 
   PetscFunctionBegin;
-  if (muon->on_device == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (use->used == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   MuonDeviceGet()->moved(bytes, copies);
-  for (PetscLogDouble k = muon->device_copies[0]; k < copies[0]; k++) PetscCall(PetscLogCpuToGpu((bytes[0] - muon->device_bytes[0]) / (copies[0] - muon->device_copies[0])));
-  for (PetscLogDouble k = muon->device_copies[1]; k < copies[1]; k++) PetscCall(PetscLogGpuToCpu((bytes[1] - muon->device_bytes[1]) / (copies[1] - muon->device_copies[1])));
+  for (PetscLogDouble k = use->copies[0]; k < copies[0]; k++) PetscCall(PetscLogCpuToGpu((bytes[0] - use->bytes[0]) / (copies[0] - use->copies[0])));
+  for (PetscLogDouble k = use->copies[1]; k < copies[1]; k++) PetscCall(PetscLogGpuToCpu((bytes[1] - use->bytes[1]) / (copies[1] - use->copies[1])));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -125,6 +151,21 @@ PetscErrorCode MuonSetDeviceStream(Muon muon, void *stream)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  muon->device_stream = stream;
+  MuonDeviceOf(muon)->stream = stream;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonAddonRegister_Device(void)
+{
+  MuonAddonOps ops;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&ops, sizeof(ops)));
+  ops.rows      = MuonDeviceRows;
+  ops.size      = sizeof(MuonDeviceUse);
+  ops.configure = MuonDeviceConfigure_Private;
+  ops.start     = MuonDeviceStart_Private;
+  ops.end       = MuonDeviceEnd_Private;
+  PetscCall(MuonAddonRegister("device", &ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
