@@ -60,7 +60,7 @@ PetscErrorCode MuonCompressorCountBlocks_Private(MuonCompressor c, const MuonArr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of all blocks, once: names and grid are set before there is a message */
+/* Once for all blocks: names and grid are set before the first message */
 static PetscErrorCode MuonCompressorHashBlocks_Private(MuonCompressor c, PetscInt count)
 {
   const char *const layer = c->layer != NULL ? c->layer : "";

@@ -1,9 +1,9 @@
 /*
-   Messages of arrays: headers, blocks, entropy coding and the check of what came.
+   Messages of arrays: headers, blocks, entropy coding, and the check of received messages.
 */
 #include <petscmuon/private/muoncompressorcodec.h>
 
-/* The header of a message of so many things, its length included, and its sections; false where there is no such message */
+/* The header of a message with the given count, with its length, and its sections; false if there is no such message */
 static PetscBool HasCount(MuonCompressorLayout *layout, uint64_t count)
 {
   MuonWireMessage *header = &layout->header;
@@ -38,19 +38,19 @@ static PetscErrorCode MuonCompressorGetLayout_Private(MuonCompressor c, PetscInt
   MuonCompressorCheck(c, layout->header.values != MUON_WIRE_VALUES_TWOBIT || layout->header.kind == MUON_WIRE_SPARSE, PETSC_ERR_SUP, "_values", "2bit, expected the type %s for it, not %s", MUONCOMPRESSORTOPK, ((PetscObject)c)->type_name);
   PetscCall(MuonCompressorSetCount(c, layout, layout->header.count));
   /*
-     A block of four random numbers has 32 bits for its place; low-rank factors have up to twice as many
-     entries as their product
+     The place of a block of four random numbers has 32 bits, and low-rank factors have up to twice the entries of their
+     product
   */
   MuonCompressorCheck(c, layout->header.values != MUON_WIRE_VALUES_NATURAL || layout->rows * layout->columns <= (uint64_t)1 << 33, PETSC_ERR_SUP, "", "a layer of %zu vectors of %zu, expected at most 2^33 entries with natural values",
                       (size_t)layout->rows, (size_t)layout->columns);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Adds the cost of a message without blocks, or of a block, from its payload in uncompressed codecs; the headers of a group are in no block */
+/* Adds the cost of a message without blocks, or of a block, from its payload in uncompressed codecs. The headers of a group belong to no block */
 static void AddCost(MuonCompressor c, const MuonCompressorLayout *max, const MuonCompressorLayout *layout, const unsigned char payload[], PetscBool entropy, MuonCompressorCost *cost)
 {
   if (cost == NULL) return;
-  /* What falls by chance costs its expectation */
+  /* The cost of a random choice is its expectation */
   cost->paper += layout->chance > 0.0 ? (PetscLogDouble)layout->chance * MuonCompressorPaperBits_Private(max, c->paperbits) : MuonCompressorPaperBits_Private(layout, c->paperbits);
   if (entropy) cost->entropy += MuonCompressorEntropy_Private(layout, payload);
 }
@@ -63,7 +63,7 @@ PetscErrorCode MuonValidatedDestroy(MuonValidated *message)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A buffer of so many bytes, of which nothing is kept where it grows */
+/* A buffer of at least that many bytes. Its contents are lost when it grows */
 static PetscErrorCode MuonValidatedReserve_Private(size_t bytes, MuonValidated *message)
 {
   PetscFunctionBegin;
@@ -92,7 +92,7 @@ PetscErrorCode MuonCompressorGetMaxBytesOf(MuonCompressor c, const MuonArray *sh
 
     PetscCall(MuonCompressorGetLayout_Private(c, count, b, shape, &block, &layout));
     bytes = MuonWireMessageBytes(&layout.header);
-    /* A message that leaves out one row or column may be longer, by the positions of the others */
+    /* A message without one row or column can be longer, because it has the positions of the others */
     if (!layout.exact && layout.header.count > 0 && HasCount(&layout, layout.header.count - 1)) bytes = PetscMax(bytes, MuonWireMessageBytes(&layout.header));
     MuonCompressorCheck(c, bytes <= SIZE_MAX - *max, PETSC_ERR_SUP, "", "no message can hold a layer of %zu vectors of %zu", shape->count, shape->len);
     *max += (size_t)bytes;
@@ -101,8 +101,8 @@ PetscErrorCode MuonCompressorGetMaxBytesOf(MuonCompressor c, const MuonArray *sh
 }
 
 /*
-   Block b of T - R at buf + *sent, in what is left of the buffer of own first where it is entropy-coded. Both
-   lengths and the cost are added to
+   Writes block b of T - R at buf + *sent. With entropy coding it is first written into the rest of the buffer own. Adds to both
+   lengths and to the cost
 */
 static PetscErrorCode MuonCompressorEncodeBlock_Private(MuonCompressor c, PetscInt count, PetscInt b, const MuonArray *T, const MuonArray *R, size_t capacity, unsigned char buf[], size_t *sent, MuonValidated *own, PetscBool entropy,
                                                         MuonCompressorCost *cost)
@@ -121,7 +121,7 @@ static PetscErrorCode MuonCompressorEncodeBlock_Private(MuonCompressor c, PetscI
   tb = MuonCompressorBlock_Private(T, &block);
   if (R != NULL) rb = MuonCompressorBlock_Private(R, &block);
   layout = max;
-  /* Positions and natural codes are written uncompressed, then close to their entropy where that is shorter */
+  /* Positions and natural codes are written uncompressed, and then entropy-coded if that is shorter */
   coded = MuonWireKindIsCoded((MuonWireKind)max.header.kind, (MuonWireValues)max.header.values) ? PETSC_TRUE : PETSC_FALSE;
   if (coded) {
     if (b == 0) PetscCall(MuonValidatedReserve_Private(capacity, own));
@@ -133,7 +133,7 @@ static PetscErrorCode MuonCompressorEncodeBlock_Private(MuonCompressor c, PetscI
   PetscUseTypeMethod(c, encode, &tb, R != NULL ? &rb : NULL, &layout, to + before);
   PetscCall(MuonLogDeviceEnd(T->memory, flops));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  /* How long the header is, is known now: a message of fewer things may have a shorter one */
+  /* Only now the length of the header is known: a message with a smaller count can have a shorter header */
   after = MuonWireMessageHeaderBytes(&layout.header);
   if (after < before) PetscCall(PetscArraymove(to + after, to + before, (size_t)layout.header.bytes));
   (void)MuonWireMessageWrite(to, &layout.header);
@@ -174,8 +174,8 @@ PetscErrorCode MuonCompressorEncodeArray(MuonCompressor c, const MuonArray *T, c
 }
 
 /*
-   The message of a block behind those before it, message->bytes long together: where they came as long as all
-   are uncompressed, else in the buffer
+   Appends the message of a block to the messages before it, message->bytes bytes in all. They stay in the received memory as long
+   as all are uncompressed, otherwise they are in the buffer
 */
 static PetscErrorCode MuonCompressorValidateBlock_Private(MuonCompressor c, PetscInt count, PetscInt b, const MuonArray *shape, size_t bytes, const unsigned char from[], PetscBool entropy, MuonCompressorCost *cost, MuonValidated *message,
                                                           PetscBool *valid)
@@ -266,7 +266,7 @@ PetscErrorCode MuonCompressorDecodeValidated(MuonCompressor c, const MuonValidat
     PetscCall(MuonCompressorSetCount(c, &layout, header.count));
     PetscCall(MuonWorkspaceMark(work, &mark));
     PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
-    /* A message of nothing is zero */
+    /* A message without entries is zero */
     if (header.count == 0 && !add) PetscCall(MuonArrayZero(&array));
     if (header.count > 0) PetscUseTypeMethod(c, decode, &layout, at + MuonWireMessageHeaderBytes(&header), add, scale, &array);
     PetscCall(MuonLogDeviceEnd(Y->memory, flops));
