@@ -223,7 +223,7 @@ int main(int argc, char **argv)
       args: -muon_theory {{l0l1 l0l1_stochastic}} -muon_max_steps 9 -ef21_init gradient -muon_layer_b_step sharp
       error: layer "b" has -muon_step sharp, and the theorem is of lmo
     test:
-      suffix: type
+      suffix: layer
       args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_layer_b_type adamw
       error: layer "b" has the type adamw, and the theorem is of norm balls, expected lmo or frozen
     test:
