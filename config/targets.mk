@@ -127,9 +127,10 @@ checkstyle:
 check-removable:
 	@$(PYTHON3) tests/removable $(REMOVABLE)
 
-# Compilers and a processor that are not those of the build
-check-portable: $(CONF_H)
-	@BUILD='$(BUILD)' SYSTEM_INCLUDES='$(PETSC_INCLUDES)' tests/check-portable
+# Compilers, a processor, indices and an MPI that are not those of the build
+check-portable:
+	@BUILD='$(BUILD)' PCC='$(PCC)' SYSTEM_INCLUDES='$(PETSC_INCLUDES)' PETSC='$(PETSC_VERSION)$(if $(filter 64,$(PETSC_INDEX_SIZE)),$(comma) 64-bit indices)' \
+	 GIVEN='$(if $(filter override,$(origin PETSC_DIR)),,$(PETSC_DIR))' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' MAKE='$(MAKE)' tests/check-portable
 
 # What packagers need, outside of the suite: both take what is committed
 check-newest check-deb:
@@ -179,7 +180,7 @@ help:
 	@echo "make check-removable       whether each addon and type of the optimizer can be left out; REMOVABLE=\"addons/cost impls/sign\" some of them"
 	@echo "make paper                 the paper as PDF, by LaTeX"
 	@echo "make dist                  the sources of the last commit as a tarball"
-	@echo "make check-newest          the newest PETSc with --download-petscmuon; make check-deb the packages of Debian; make check-portable other compilers and processors"
+	@echo "make check-newest          the newest PETSc with --download-petscmuon; make check-deb the packages of Debian; make check-portable other compilers, processors, MPIs and indices"
 	@echo "make info                  what was found; make clean removes build-*"
 	@echo
 	@echo "PETSC_DIR, PETSC_ARCH and SLEPC_DIR choose the PETSc, else pkg-config does. V=1 prints the commands, SANITIZE=1 and WERROR=1 change them,"

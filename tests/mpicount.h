@@ -136,6 +136,11 @@ static inline void mpicount_got(MPICountKind kind, MPI_Comm comm, void *buffer, 
   }
 }
 
+/* MPICH's header does not make its functions visible, as Open MPI's does, and PETSc's flags may hide them */
+#if defined(__GNUC__)
+  #pragma GCC visibility push(default)
+#endif
+
 int MPI_Gather(const void *send, int count, MPI_Datatype type, void *recv, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
   const int err = PMPI_Gather(send, count, type, recv, recvcount, recvtype, root, comm);
@@ -363,3 +368,7 @@ MPICOUNT_BEGINS(Igatherv, MPICOUNT_GATHERV, n, mpicount_sum(c, root, rn, 0), (co
                 (b, n, t, rb, rn, rd, rt, root, c, q))
 MPICOUNT_BEGINS(Iallgather, MPICOUNT_ALLGATHER, n, mpicount_sum(c, -1, NULL, rn), (const void *b, int n, MPI_Datatype t, void *rb, int rn, MPI_Datatype rt, MPI_Comm c, MPI_Request *q), (b, n, t, rb, rn, rt, c, q))
 MPICOUNT_BEGINS(Ialltoall, MPICOUNT_ALLTOALL, (long long)n *mpicount_size(c), mpicount_sum(c, -1, NULL, rn), (const void *b, int n, MPI_Datatype t, void *rb, int rn, MPI_Datatype rt, MPI_Comm c, MPI_Request *q), (b, n, t, rb, rn, rt, c, q))
+
+#if defined(__GNUC__)
+  #pragma GCC visibility pop
+#endif

@@ -2,11 +2,12 @@
 #include "../kernels/codec/muonkernels.h"
 #include <math.h>
 
-/* Values converted at once; a multiple of 64, of which those of two bits share magnitudes, and so of 8: eight natural codes fill whole bytes */
+/* The number of values that are converted at a time. It is a multiple of 64, because 64 values of two bits share magnitudes, and of 8, because eight
+   natural codes fill whole bytes */
 enum {
   CHUNK = 512
 };
-/* Values that cross to or from a device at once; likewise */
+/* The number of values that are copied to or from a device at a time; also a multiple of 64 */
 #define DEVICE_CHUNK ((size_t)1 << 20)
 
 PetscInt64 MuonCompressorKept_Private(PetscReal ratio, PetscInt64 max)
@@ -15,8 +16,8 @@ PetscInt64 MuonCompressorKept_Private(PetscReal ratio, PetscInt64 max)
   double     r = (double)ratio;
 
   /*
-     In single precision the nearest number to 0.7 lies below it; half a unit in the last place gives a ratio
-     what was meant
+     In single precision the number nearest to 0.7 is below 0.7. Half a unit in the last place is added, so that a ratio
+     keeps the intended number
   */
   if (PetscDefined(USE_REAL_SINGLE)) r *= 1.0 + 0.5 * PETSC_MACHINE_EPSILON;
   kept = (PetscInt64)(r * (double)max + 1e-9);
@@ -44,7 +45,7 @@ void MuonCompressorWords_Private(MuonCompressor c, uint32_t words[4])
   MuonKernelStreamBlocks(&stream, 1, &last, words);
 }
 
-/* The shards of a layer, whose names have an @ behind the layer's, share it; a block has its own */
+/* Shards of a layer share it: their names are that of the layer, an @ and more. A block has its own */
 PetscErrorCode MuonCompressorCoin_Private(MuonCompressor c, uint32_t *word)
 {
   MuonKernelStream stream = MuonCompressorStream_Private(c);
@@ -64,7 +65,7 @@ PetscErrorCode MuonCompressorCoin_Private(MuonCompressor c, uint32_t *word)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The codecs of the wire are those of the option but native; two bits have a place behind coded ones */
+/* The codecs of messages are the values of the option without native. Two bits come after the entropy-coded ones */
 MuonWireValues MuonCompressorCodec_Private(MuonCompressor c, const MuonArray *A)
 {
   const MuonCompressorValues values = MuonCompressorValuesOf(c);
@@ -91,9 +92,9 @@ PetscReal MuonCompressorCodecAlpha_Private(MuonWireValues codec, MuonPrecision p
 }
 
 /*
-   The largest of the terms of a q-norm are kept, that fraction of them, each with an error of at most (1 -
-   bound)^(1/2) of it, or drawn, whose square has that expectation: at most 1 - fraction of the sum of the q-th
-   powers is left out, and the function of the squares that the square of the norm is is concave for q <= 2
+   The given fraction of the terms of a q-norm is kept, the largest ones. The error of a kept term is at most (1 - bound)^(1/2)
+   of it, or its square has this expectation. Then at most 1 - fraction of the sum of the q-th powers is left out. For q <= 2
+   the square of the norm is a concave function of the squares of the terms
 */
 PetscReal MuonCompressorKeptAlpha_Private(double fraction, double q, double bound)
 {
@@ -110,18 +111,18 @@ PetscReal MuonCompressorRoundDown_Private(double alpha)
 }
 
 /*
-   From the middle between the largest number and what would be the next one on, rounding gives no number;
-   bfloat16 is rounded from binary32, where its middle begins half a unit early
+   From the middle between the largest number and its successor on, rounding gives Inf. bfloat16 is rounded from binary32, so
+   that its middle begins half a unit earlier
 */
 double MuonCompressorCodecLimit_Private(MuonWireValues codec, MuonPrecision precision)
 {
-  const double half = precision == MUON_SINGLE ? 0.0 : ldexp(1.0, 103); /* of the last place of the largest binary32 */
+  const double half = precision == MUON_SINGLE ? 0.0 : ldexp(1.0, 103); /* the last place of the largest binary32 */
 
   if (codec == MUON_WIRE_VALUES_BF16) return ldexp(1.0, 128) - ldexp(1.0, 119) - half;
   return codec == MUON_WIRE_VALUES_DOUBLE || half == 0.0 ? HUGE_VAL : ldexp(1.0, 128) - half;
 }
 
-/* What crosses between a device and the host is as wide as what is written: codes for natural values, and binary32 for bfloat16 */
+/* Copies between a device and the host have the width of the message: codes for natural values, and binary32 for bfloat16 */
 static MuonPrecision Crosses(MuonWireValues codec, MuonPrecision precision)
 {
   return codec == MUON_WIRE_VALUES_DOUBLE ? precision : MUON_SINGLE;
@@ -149,7 +150,7 @@ PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor c, MuonWireValu
     const void  *from = (const char *)x + k * there->size;
 
     if (memory != MUON_HOST && !natural) {
-      /* Entries that are not finite then are found when they are written */
+      /* Entries that are not finite after this are found when they are written */
       if (Crosses(codec, precision) != precision) (void)there->ToSingle(some, from, 0, (float *)crossed);
       else MuonDeviceGet()->copy(some * there->size, from, crossed);
       from = crossed;

@@ -1,17 +1,17 @@
 /*
-   What a message costs: by the formula of the paper, and by the information that it holds.
+   The cost of a message, by the formula of the paper and by its information.
 */
 #include <petscmuon/private/muoncompressorcodec.h>
 #include <math.h>
 
 enum {
-  CODES = 512, /* that nine bits tell apart */
+  CODES = 512, /* different codes of nine bits */
   CHUNK = 512
 };
 
 /*
-   sum over the symbols of n log2(total / n): the bits of an ideal order-0 code that knows how often each code of
-   width bits occurs; of the exponents of natural values where they have a bit for the sign beside them
+   The sum over the symbols of n log2(total / n): the bits of an ideal order-0 code that knows the frequency of each code of
+   width bits. For natural values with a separate bit for the sign, only the exponents are symbols
 */
 static PetscLogDouble EntropyOfCodes(unsigned width, PetscBool bitforsign, uint64_t total, const unsigned char from[])
 {
@@ -46,8 +46,8 @@ PetscLogDouble MuonCompressorEntropy_Private(const MuonCompressorLayout *layout,
   if (layout->header.kind == MUON_WIRE_BLOCKS) bits += EntropyOfCodes(section->width, PETSC_FALSE, section->entries, payload + section->entriesat);
   else if (section->entries > 0) bits += (double)section->entries * (1 + log2((double)section->length));
   /*
-     Natural values are symbols: a sign and an exponent, of two factors of two distributions; what is kept of a
-     matrix for its size alone has signs that nothing tells. Others and magnitudes are so many bits
+     Natural values are symbols: a sign and an exponent. Two factors have two distributions. Entries that are kept for their
+     size have signs that cannot be predicted. Other values, and magnitudes, have a fixed number of bits
   */
   for (unsigned s = 0; s < section->sections; s++) {
     if (natural && kept) bits += (double)section->section[s];
@@ -57,7 +57,7 @@ PetscLogDouble MuonCompressorEntropy_Private(const MuonCompressorLayout *layout,
   return bits;
 }
 
-/* The fewest bits that number so many things */
+/* The smallest number of bits for that many numbers */
 static PetscLogDouble NumberBits(uint64_t things)
 {
   int bits = 0;
@@ -66,7 +66,7 @@ static PetscLogDouble NumberBits(uint64_t things)
   return bits;
 }
 
-/* The paper knows two widths: a float is 32 bits, a compressed one 16. What has a place in each line has no index */
+/* The paper has two widths: 32 bits for a float, 16 for a compressed one. An entry of each line needs no index of its line */
 PetscLogDouble MuonCompressorPaperBits_Private(const MuonCompressorLayout *layout, PetscInt indexbits)
 {
   const MuonWireMessage *header  = &layout->header;

@@ -1,5 +1,5 @@
 /*
-   A folder of generations: its lock, which generations there are, and which of them go
+   A folder of generations: its lock, the list of generations, and their removal
 */
 #include "muonfilebits.h"
 
@@ -13,7 +13,7 @@
 #endif
 
 #define MUON_FILE_GENERATION "step-%012" PRIu64 "-%06" PRIu64
-#define MUON_FILE_COUNTER    UINT64_C(999999999999999999) /* at most */
+#define MUON_FILE_COUNTER    UINT64_C(999999999999999999) /* the largest number */
 
 MuonFileResult MuonFileFail(MuonFileFolder *folder, MuonFileResult result, const char format[], ...)
 {
@@ -30,7 +30,7 @@ MuonFileResult MuonFileFailSystem(MuonFileFolder *folder, const char what[], con
   return MuonFileFail(folder, errno == ENOENT ? MUON_FILE_ABSENT : MUON_FILE_SYSTEM, "%s: cannot %s: %s", path, what, strerror(errno));
 }
 
-/* No name is longer than MUON_FILE_NAME and no folder than MUON_FILE_PATH, so that all fits */
+/* The path fits: names have at most MUON_FILE_NAME characters, folders at most MUON_FILE_PATH */
 MuonFilePathname MuonFilePathIn(const MuonFileFolder *folder, const char name[])
 {
   MuonFilePathname to;
@@ -96,8 +96,8 @@ static MuonFileResult MuonFileFolderCreate(MuonFileFolder *folder)
 static MuonFileFolder *muon_file_locked;
 
 /*
-   A lock belongs to the open file, which a forked child has too: what it keeps would be locked after the run
-   is over
+   A lock belongs to the open file, and a forked child inherits it. Without this function a folder could stay locked after
+   the end of the run
 */
 static void MuonFileForked(void)
 {
@@ -108,8 +108,8 @@ static void MuonFileForked(void)
 }
 
 /*
-   Takes a lock, and writes its holder to the file. The file has text already if the lock is held, or if the system released it;
-   its first line is then shown. An incomplete line is from a job that did not use the folder
+   Takes the lock, and writes its holder to the file. The file already has text if the lock is held, or if its holder ended without
+   removing the text. Errors show the first line. An incomplete line is from a job that did not use the folder
 */
 static MuonFileResult MuonFileLockTry(MuonFileFolder *folder, int handle, const char path[], const unsigned char run[MUON_FILE_RUN])
 {
@@ -125,13 +125,13 @@ static MuonFileResult MuonFileLockTry(MuonFileFolder *folder, int handle, const 
   if (busy != 0) return MuonFileFail(folder, MUON_FILE_SYSTEM, "%s: cannot lock it: %s", path, strerror(busy));
   (void)gethostname(host, sizeof(host) - 1);
   length = snprintf(text, sizeof(text), "host %s", host);
-  /* Version 0.1 had a line for each of host, process and run */
+  /* Version 0.1 had separate lines for host, process and run */
   if (found[0] != 0 && (strncmp(found, text, (size_t)length) != 0 || (found[length] != ',' && found[length] != 0)))
     return MuonFileFail(folder, MUON_FILE_BUSY, "%s: the folder is in use by a job on another host, or was when that ended (%s)", path, found);
   length += snprintf(text + length, sizeof(text) - (size_t)length, ", process %ld, run ", (long)getpid());
   for (int i = 0; i < MUON_FILE_RUN; i++) length += snprintf(text + length, sizeof(text) - (size_t)length, "%02x", run[i]);
   text[length++] = '\n';
-  errno          = ENOSPC; /* of a system that takes a part */
+  errno          = ENOSPC; /* for a system that writes only a part */
   if (ftruncate(handle, 0) < 0 || write(handle, text, (size_t)length) != length || fsync(handle) < 0) return MuonFileFailSystem(folder, "write it", path);
   return MUON_FILE_OK;
 }
@@ -147,7 +147,7 @@ MuonFileResult MuonFileFolderLock(MuonFileFolder *folder, unsigned char run[MUON
   if (getentropy(run, MUON_FILE_RUN) < 0) return MuonFileFailSystem(folder, "draw a name for the run", folder->path);
   if (!watched && pthread_atfork(NULL, NULL, MuonFileForked) != 0) return MuonFileFail(folder, MUON_FILE_MEMORY, "no memory to lock %s", folder->path);
   watched = 1;
-  /* Does not wait for a writer of a pipe with that name */
+  /* Does not block if the name is that of a pipe */
   handle = open(to.path, O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (handle < 0) return MuonFileFailSystem(folder, "open it", to.path);
   result = MuonFileLockTry(folder, handle, to.path, run);
@@ -161,8 +161,8 @@ MuonFileResult MuonFileFolderLock(MuonFileFolder *folder, unsigned char run[MUON
 }
 
 /*
-   The file stays, empty: if it were removed, a process that opened it before and locked it after would hold a lock
-   that no other process sees
+   The file is emptied and not removed. After a removal, a process that had opened the file earlier could lock it, and no other
+   process would see this lock
 */
 void MuonFileFolderUnlock(MuonFileFolder *folder)
 {
@@ -171,13 +171,13 @@ void MuonFileFolderUnlock(MuonFileFolder *folder)
   if (folder->locked < 0) return;
   while (*at != folder) at = &(*at)->next;
   *at = folder->next;
-  if (ftruncate(folder->locked, 0) < 0) errno = 0; /* a later job on this host takes the lock whatever it says */
-  (void)flock(folder->locked, LOCK_UN);            /* a child that was just forked may not have let go of it yet */
+  if (ftruncate(folder->locked, 0) < 0) errno = 0; /* a later job on this host takes the lock with any text */
+  (void)flock(folder->locked, LOCK_UN);            /* a child that was just forked may still hold it */
   (void)close(folder->locked);
   folder->locked = -1;
 }
 
-/* Only a name that a generation has is one, of a folder that is no link to another */
+/* A generation is a folder, not a link, with exactly the name of a generation */
 static int MuonFileGenerationParse(const MuonFileFolder *folder, const char name[], MuonFileGeneration *generation)
 {
   char       *end = NULL;
@@ -230,7 +230,7 @@ MuonFileResult MuonFileBegin(MuonFileFolder *folder, uint64_t step, MuonFileIden
   id->generation.counter = count > 0 ? found[0].counter : 0;
   free(found);
   if (result != MUON_FILE_OK) return result;
-  do { /* a link may have the name */
+  do { /* a link can have the name */
     if (step > MUON_FILE_COUNTER || id->generation.counter >= MUON_FILE_COUNTER) return MuonFileFail(folder, MUON_FILE_USAGE, "%s: no number is left for another generation", folder->path);
     id->generation.counter++;
     to    = MuonFilePathOfGeneration(folder, &id->generation);
@@ -249,12 +249,12 @@ MuonFileResult MuonFileRemove(MuonFileFolder *folder, const MuonFileIdentity *id
 
     if (remove(to.path) < 0 && errno != ENOENT) return MuonFileFailSystem(folder, "remove it", to.path);
   }
-  /* Not empty, as long as others have files here */
+  /* This fails as long as other ranks have files in the folder */
   (void)remove(MuonFilePathOfGeneration(folder, &id->generation).path);
   return MUON_FILE_OK;
 }
 
-/* The manifest goes first: what is left of a generation without one is no checkpoint */
+/* The manifest is removed first: without it a generation is not a checkpoint */
 static MuonFileResult MuonFileRemoveGeneration(MuonFileFolder *folder, const MuonFileGeneration *generation)
 {
   MuonFileIdentity id;
@@ -270,7 +270,7 @@ static MuonFileResult MuonFileRemoveGeneration(MuonFileFolder *folder, const Muo
   names = scandir(MuonFilePathOfGeneration(folder, generation).path, &name, NULL, NULL);
   if (names < 0) return errno == ENOENT ? MUON_FILE_OK : MuonFileFailSystem(folder, "list the folder", MuonFilePathOfGeneration(folder, generation).path);
   for (int k = 0; k < names; k++) {
-    /* Of a rank, whose files have the two names that are removed; another name stays */
+    /* Removes the two names that the files of a rank can have. Files with other names stay */
     id.rank = strncmp(name[k]->d_name, "rank-", 5) == 0 ? (uint32_t)strtoul(name[k]->d_name + 5, NULL, 10) : MUON_FILE_MANIFEST;
     if (result == MUON_FILE_OK && id.rank != MUON_FILE_MANIFEST) result = MuonFileRemove(folder, &id);
     free(name[k]);

@@ -1,5 +1,5 @@
 /*
-   What the files of this component share. Integers are little-endian, as on the wire.
+   Declarations for the files of this component. Integers are little-endian, as in messages.
 */
 #pragma once
 
@@ -22,27 +22,26 @@ enum {
   MUON_FILE_HEADER  = 64,
   MUON_FILE_TRAILER = 20,
   MUON_FILE_ENTRY   = 64, /* bytes of a record in the index, without its names and checksums */
-  MUON_FILE_ALIGN   = 64, /* where a record begins */
+  MUON_FILE_ALIGN   = 64, /* records begin at multiples of this */
   MUON_FILE_SEAL    = 12, /* bytes of a seal in the manifest */
   MUON_FILE_NAME    = 64,
-  MUON_FILE_INDEX   = 1 << 26 /* bytes, at most */
+  MUON_FILE_INDEX   = 1 << 26 /* the largest index, in bytes */
 };
 
 #define MUON_FILE_MAGIC "PMCP"
 #define MUON_FILE_SEALS "seals" /* name of the record in the manifest */
 
-/* Says what went wrong and returns result */
+/* Stores the text of an error and returns result */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
 MuonFileResult
 MuonFileFail(MuonFileFolder *folder, MuonFileResult result, const char format[], ...);
-/* The same for a call of the system that set errno */
+/* The same for a system call that set errno */
 MuonFileResult MuonFileFailSystem(MuonFileFolder *folder, const char what[], const char path[]);
 
 /*
-   rank-000001 or manifest, with .part behind it until it is whole; with the generation before it, and all of
-   the path
+   A path: the folder, the generation, and rank-000001 or manifest. An unfinished file has the ending .part
 */
 typedef struct {
   char path[MUON_FILE_PATH + 3 * MUON_FILE_NAME];
@@ -53,10 +52,10 @@ MuonFilePathname MuonFilePathOf(const MuonFileFolder *folder, const MuonFileIden
 
 /* Makes the names in a folder durable */
 MuonFileResult MuonFileSyncFolder(MuonFileFolder *folder, const char path[]);
-/* What its header says of a file */
+/* Writes the header of a file */
 void MuonFileHeaderWrite(const MuonFileIdentity *id, unsigned char header[MUON_FILE_HEADER]);
 
-/* The fuzzer passes all checksums */
+/* Under the fuzzer all checksums are right */
 static inline int MuonFileChecks(uint32_t check, const unsigned char stored[4])
 {
 #if defined(FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION)
@@ -79,8 +78,8 @@ static inline uint64_t MuonFileChunks(uint64_t bytes)
 }
 
 /*
-   count entries of some bytes between memory and the order of a file, which are the same where the machine is
-   little-endian; distances are in bytes
+   Copies count entries of the given bytes between memory and a file. Their bytes have the same order if the machine is
+   little-endian. Distances are in bytes
 */
 static inline void MuonFileCopyEntries(unsigned char *to, uint64_t to_next, const unsigned char *from, uint64_t from_next, uint64_t count, size_t bytes)
 {

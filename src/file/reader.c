@@ -1,15 +1,15 @@
 /*
-   Reading a file: nothing that it says is believed before it was compared with how long the file is
+   Reading a file. Every length in it is compared with the length of the file before it is used
 */
 #include "muonfilebits.h"
 
-/* What is wrong with the file at hand */
+/* The error for damage in the current file */
 static MuonFileResult MuonFileCorrupt(MuonFileReader *reader, const char what[])
 {
   return MuonFileFail(reader->folder, MUON_FILE_CORRUPT, "%s: is damaged: %s", MuonFilePathOf(reader->folder, &reader->id, 0).path, what);
 }
 
-/* Has the file of a rank at hand. No file is a link to another, nor a pipe to wait for */
+/* Opens the file of a rank, if it is not the current file. Links and pipes are errors */
 static MuonFileResult MuonFileSelect(MuonFileReader *reader, uint32_t rank)
 {
   MuonFilePathname to;
@@ -43,7 +43,7 @@ static MuonFileResult MuonFileReadAt(MuonFileReader *reader, uint64_t at, void *
   return MUON_FILE_OK;
 }
 
-/* A manifest tells run and ranks, which are known of any other file */
+/* Run and ranks come from the header of the manifest. The headers of all other files must agree with it */
 static MuonFileResult MuonFileHeaderRead(MuonFileReader *reader, unsigned char header[MUON_FILE_HEADER])
 {
   MuonFileIdentity      *id = &reader->id;
@@ -67,7 +67,7 @@ static MuonFileResult MuonFileHeaderRead(MuonFileReader *reader, unsigned char h
                       MuonWireLoad32(header + 40), MuonWireLoad32(header + 44));
 }
 
-/* A name of the index, with a zero behind it; NULL where there is none */
+/* A name in the index, which must end with a zero; NULL if it is not valid */
 static const char *MuonFileIndexName(const unsigned char *at, size_t length)
 {
   for (size_t i = 0; i < length; i++) {
@@ -83,8 +83,8 @@ static int MuonFileWithin(uint64_t first, uint64_t count, uint64_t all)
 }
 
 /*
-   Reads one record from an index of which so many bytes are left; data_end is where data end. Returns how
-   long it is, 0 where there is none
+   Reads one record from the remaining left bytes of an index; data_end is the end of the data. Returns the length of the
+   record, 0 if it is not valid
 */
 static uint64_t MuonFileRecordRead(const unsigned char *from, uint64_t left, uint64_t at, uint64_t data_end, MuonFileRecord *record)
 {
@@ -120,7 +120,7 @@ static uint64_t MuonFileRecordRead(const unsigned char *from, uint64_t left, uin
   return MUON_FILE_ENTRY + names + 4 * MuonFileChunks(record->bytes);
 }
 
-/* Behind the records that there are */
+/* Appends the records of a file to those of the reader */
 static MuonFileResult MuonFileIndexRead(MuonFileReader *reader, const unsigned char *index, uint64_t bytes, uint64_t records)
 {
   const uint64_t  data_end = reader->bytes - MUON_FILE_TRAILER - bytes;
@@ -141,7 +141,7 @@ static MuonFileResult MuonFileIndexRead(MuonFileReader *reader, const unsigned c
   return used != bytes || at != data_end ? MuonFileCorrupt(reader, "its index") : MUON_FILE_OK;
 }
 
-/* Checks all of a file but its data */
+/* Reads and checks a file without its data */
 static MuonFileResult MuonFileFileRead(MuonFileReader *reader, uint32_t rank, const MuonFileSeal *seal)
 {
   unsigned char  header[MUON_FILE_HEADER], trailer[MUON_FILE_TRAILER], *index;
@@ -166,7 +166,7 @@ static MuonFileResult MuonFileFileRead(MuonFileReader *reader, uint32_t rank, co
   return MuonFileIndexRead(reader, index, bytes, records);
 }
 
-/* All files that the first record of the manifest names */
+/* Reads all files that the first record of the manifest lists */
 static MuonFileResult MuonFileFilesRead(MuonFileReader *reader)
 {
   const MuonFileRecord *first = reader->record;
@@ -216,7 +216,7 @@ void MuonFileReaderClose(MuonFileReader *reader)
   free(reader->record);
 }
 
-/* Brings a chunk of a record with the padding behind it to the stage, and checks it */
+/* Reads a chunk of a record, with the padding behind it, and checks it */
 static MuonFileResult MuonFileChunkStage(MuonFileReader *reader, const MuonFileRecord *record, uint64_t chunk)
 {
   const uint64_t at = record->at + chunk * MUON_FILE_CHUNK, left = MuonFileAligned(record->bytes) - chunk * MUON_FILE_CHUNK;
@@ -258,7 +258,7 @@ MuonFileResult MuonFileReaderRead(MuonFileReader *reader, const MuonFileRecord *
   if (row < record->row || column < record->column || !MuonFileWithin(row - record->row, rows, record->rows) || !MuonFileWithin(column - record->column, columns, record->columns))
     return MuonFileFail(reader->folder, MUON_FILE_USAGE, "%s of layer \"%s\" has no %llu x %llu entries at (%llu, %llu)", record->state, record->layer, (unsigned long long)rows, (unsigned long long)columns, (unsigned long long)row,
                         (unsigned long long)column);
-  if (entries == m && next_line == m * next) { /* whole lines behind one another are one */
+  if (entries == m && next_line == m * next) { /* adjacent whole lines are read as one line */
     entries *= lines;
     lines = lines > 0;
   }

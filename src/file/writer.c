@@ -1,5 +1,5 @@
 /*
-   Writing a file: header, the data of records as they come, the index, the trailer
+   Writing a file: the header, the data of the records in the order of the calls, the index, the trailer
 */
 #include "muonfilebits.h"
 
@@ -22,13 +22,13 @@ static void MuonFileFlush(MuonFileWriter *writer)
     const ssize_t went = write(writer->handle, writer->stage + at, writer->staged - at);
 
     if (went > 0) at += (size_t)went;
-    else if (went == 0) errno = ENOSPC; /* a system that takes nothing has no space */
+    else if (went == 0) errno = ENOSPC; /* if nothing was written, there is no space */
     if (went <= 0 && errno != EINTR) writer->result = MuonFileFailSystem(writer->folder, "write to it", MuonFilePathOf(writer->folder, &writer->id, 1).path);
   }
   writer->staged = 0;
 }
 
-/* Appends entries to the file; zeros where from is NULL. check is the CRC of what was appended since it was 0 */
+/* Appends entries to the file, or zeros if from is NULL. check is the CRC of everything since it was set to 0 */
 static void MuonFileAppend(MuonFileWriter *writer, const unsigned char *from, uint64_t count, size_t bytes)
 {
   while (count > 0 && writer->result == MUON_FILE_OK) {
@@ -46,7 +46,7 @@ static void MuonFileAppend(MuonFileWriter *writer, const unsigned char *from, ui
   }
 }
 
-/* Room for so many bytes at the end of the index; NULL where there is none */
+/* Makes room for bytes at the end of the index. Returns NULL if there is no memory */
 static unsigned char *MuonFileIndexAppend(MuonFileWriter *writer, size_t bytes)
 {
   const size_t   all = writer->indexed + bytes, capacity = all > writer->capacity ? 2 * all : writer->capacity;
@@ -64,7 +64,7 @@ static unsigned char *MuonFileIndexAppend(MuonFileWriter *writer, size_t bytes)
   return more + all - bytes;
 }
 
-/* The chunk has ended */
+/* Ends a chunk: its checksum goes to the index */
 static void MuonFileChunkEnd(MuonFileWriter *writer)
 {
   unsigned char *to = MuonFileIndexAppend(writer, 4);
@@ -74,7 +74,7 @@ static void MuonFileChunkEnd(MuonFileWriter *writer)
   writer->chunked = 0;
 }
 
-/* Entries of a record, each chunk of which has its checksum in the index */
+/* Appends entries of a record. Each chunk of a record has a checksum in the index */
 static void MuonFileAppendData(MuonFileWriter *writer, const unsigned char *from, uint64_t count, size_t bytes)
 {
   while (count > 0 && writer->result == MUON_FILE_OK) {
@@ -108,7 +108,7 @@ MuonFileResult MuonFileWriterOpen(MuonFileFolder *folder, const MuonFileIdentity
   return writer->result;
 }
 
-/* A name is shown and compared, so it is text. Its length, or 256 */
+/* The length of a name, 256 if it is too long or not printable: names are printed and compared */
 static size_t MuonFileNameLength(const char name[])
 {
   size_t length = 0;
@@ -174,7 +174,7 @@ MuonFileResult MuonFileWriterClose(MuonFileWriter *writer, MuonFileSeal *seal)
     if (writer->result == MUON_FILE_OK) writer->result = MuonFileSyncFolder(folder, folder->path);
     if (writer->result != MUON_FILE_OK) (void)remove(whole.path);
   }
-  if (writer->handle >= 0) (void)close(writer->handle); /* what it has is durable, or goes */
+  if (writer->handle >= 0) (void)close(writer->handle); /* the file is durable, or is removed */
   if (writer->handle >= 0 && writer->result != MUON_FILE_OK) (void)remove(part.path);
   free(writer->stage);
   free(writer->index);

@@ -1,7 +1,7 @@
 /*
-   Codes of 2 to 9 bits close to their entropy, the natural ones of 9 and the levels of blocks: chunks of
-   65,536 codes through an asymmetric numeral system with frequencies of 12 bits, of 14 where many codes
-   occur, which stand before them, or packed where that is not longer.
+   Entropy coding of codes of 2 to 9 bits: natural values, and levels of blocks. A chunk has 65,536 codes. It is
+   written by an asymmetric numeral system, behind a table of frequencies of 12 bits, or of 14 bits if many codes
+   occur. A chunk that does not get shorter by this is packed.
 
    J. Duda, Asymmetric numeral systems, https://arxiv.org/abs/1311.2540; the 32-bit states that shed 16 bits
    at a time are those of F. Giesen, Interleaved entropy coders, https://arxiv.org/abs/1402.3392.
@@ -12,16 +12,16 @@
 #define CHUNK   65536u
 #define SYMBOLS 512u
 /*
-   Bits of the frequencies. So many codes at most occur in a chunk that has them: then each gets a frequency,
-   whatever the others are (README.md)
+   Bits of the frequencies, and the largest number of different codes in a chunk with frequencies of so many bits:
+   up to this number each code gets a frequency, for any counts (README.md)
 */
 #define FEW_BITS  12u
 #define FEW       126u
 #define MANY_BITS 14u
 #define MOST      255u
-/* Codes that are unpacked together; a multiple of 8 */
+/* Codes that are unpacked at a time; a multiple of 8 */
 #define BLOCK 512u
-/* Lanes of a chunk that is not a small one, and of one that is long */
+/* Lanes of a chunk with at least SMALL codes; one with at least LONG codes has MUON_WIRE_WIDE lanes */
 #define LANES 4u
 #define SMALL 1024u
 #define LONG  32768u
@@ -41,8 +41,8 @@ static unsigned MuonWireLanes(unsigned count)
 }
 
 /*
-   Counts become frequencies of sum 2^precision: rounded down, at least 1; what is left is the most frequent
-   code's, the lowest of these. Returns 0 where too many codes occur
+   Turns counts into frequencies of sum 2^precision: each is rounded down and is at least 1. The most frequent code
+   gets the remainder; of several such codes, the lowest. Returns 0 if too many codes occur
 */
 static int MuonWireModelOf(const uint32_t counts[SYMBOLS], unsigned total, MuonWireModel *model)
 {
@@ -73,8 +73,8 @@ static int MuonWireModelOf(const uint32_t counts[SYMBOLS], unsigned total, MuonW
 }
 
 /*
-   The number of symbols, then for each whether its code follows the last one, the code if not, the bits of
-   its frequency and all of these but the highest. Returns the bytes
+   Writes the number of symbols. Then for each symbol: a bit that tells whether its code is the last code plus one, the
+   code if it is not, the number of bits of its frequency, and these bits without the highest. Returns the bytes
 */
 static unsigned MuonWireModelWrite(unsigned codebits, const MuonWireModel *model, unsigned char *to)
 {
@@ -95,7 +95,7 @@ static unsigned MuonWireModelWrite(unsigned codebits, const MuonWireModel *model
   return (unsigned)(writer.at - to) + (writer.bits > 0);
 }
 
-/* The next width <= 16 bits of a stream that ends with byte bytes; zeros behind it */
+/* Reads width <= 16 bits of a stream that ends at byte bytes; the bits behind its end are zero */
 static unsigned MuonWireBitsAt(const unsigned char *from, uint64_t bytes, uint64_t *bit, unsigned width)
 {
   const uint64_t first = *bit / 8, rest = first < bytes ? bytes - first : 0;
@@ -106,7 +106,7 @@ static unsigned MuonWireBitsAt(const unsigned char *from, uint64_t bytes, uint64
   return field;
 }
 
-/* The frequencies must have their sum, and the codes be values of so many bits */
+/* Reads the frequencies. They must have the sum 2^precision, and each code must have at most codebits bits */
 static MuonWireResult MuonWireModelRead(unsigned codebits, const unsigned char *from, uint64_t bytes, MuonWireModel *model, uint64_t *used)
 {
   uint64_t bit = 8;
@@ -152,8 +152,7 @@ MUON_WIRE_EACH uint32_t MuonWireStepBack(unsigned precision, uint32_t state, con
 }
 
 /*
-   Sheds a word where the step would overflow, to the end of the room that is left; where none is, left
-   becomes negative
+   Writes a word, to the end of the free room, if the step would overflow. left becomes negative if there is no room
 */
 MUON_WIRE_EACH uint32_t MuonWireShed(uint32_t state, const MuonWireStep *step, unsigned char *words, int32_t *left)
 {
@@ -165,7 +164,7 @@ MUON_WIRE_EACH uint32_t MuonWireShed(uint32_t state, const MuonWireStep *step, u
   return state;
 }
 
-/* Both at once, where there is room: without a branch, which could not be foreseen */
+/* Both in one, if there is room. There is no branch, because processors could not predict it */
 MUON_WIRE_EACH uint32_t MuonWirePut(unsigned precision, uint32_t state, const MuonWireStep *step, unsigned char *words, int32_t *left)
 {
   const uint32_t shed = state > step->most;
@@ -176,8 +175,8 @@ MUON_WIRE_EACH uint32_t MuonWirePut(unsigned precision, uint32_t state, const Mu
 }
 
 /*
-   The inverse of it: the state behind a slot, and where that is too small the next of some words, of which
-   used bits are used up; without a branch, too
+   The inverse of the step: the state behind a slot. A state that is too small takes the next word; used counts the
+   bits that were taken. There is no branch here either
 */
 MUON_WIRE_EACH uint32_t MuonWireGet(unsigned precision, uint32_t state, uint32_t slot, uint64_t words, unsigned *used)
 {
@@ -215,8 +214,8 @@ static int MuonWireWideTableOf(unsigned width, const MuonWireModel *model, MuonW
 #endif
 
 /*
-   The words of a chunk, to the end of the room, and the states before them; returns what is left of the room,
-   or less than 0 where it does not suffice. wide: NULL, or the table of vectors
+   Writes the words of a chunk to the end of the room, and the states before them. Returns the room that is left, less
+   than 0 if it was too small. wide is NULL, or the table of vectors
 */
 MUON_WIRE_EACH int32_t MuonWireWordsEncode(unsigned precision, unsigned width, unsigned count, const unsigned char *from, const MuonWireStep *steps, const MuonWireWideTable *wide, unsigned lanes, uint32_t *state, unsigned char *words, int32_t left)
 {
@@ -226,7 +225,7 @@ MUON_WIRE_EACH int32_t MuonWireWordsEncode(unsigned precision, unsigned width, u
     unsigned some = count - first < BLOCK ? count - first : BLOCK;
 
     MuonWireCodesDecode(width, 2, some, from, first, codes);
-    /* A word for each code at most */
+    /* Each code writes at most one word */
     if (left >= (int32_t)(2 * BLOCK)) {
       for (; some % lanes != 0; some--) state[(some - 1) & (lanes - 1)] = MuonWirePut(precision, state[(some - 1) & (lanes - 1)], steps + codes[some - 1], words, &left);
 #if defined(MUON_WIRE_HAVE_WIDE)
@@ -258,8 +257,8 @@ MUON_WIRE_EACH int32_t MuonWireWordsEncode(unsigned precision, unsigned width, u
 }
 
 /*
-   One chunk, out of packed codes. Returns the bytes, those of the packed codes where a code would not be
-   shorter, MUON_WIRE_TOO_LONG where they are more than limit. Writes at most min(limit, packed) bytes
+   Encodes one chunk of packed codes. If the result is not shorter, the chunk stays packed. Returns its bytes, or
+   MUON_WIRE_TOO_LONG if they are more than limit. Writes at most min(limit, packed) bytes
 */
 static uint64_t MuonWireChunkEncode(unsigned width, unsigned count, const unsigned char *from, uint64_t limit, unsigned char *to)
 {
@@ -275,7 +274,7 @@ static uint64_t MuonWireChunkEncode(unsigned width, unsigned count, const unsign
     unsigned       i    = 0;
 
     MuonWireCodesDecode(width, 2, some, from, first, codes);
-    /* In turn in four tables, so that one code twice in a row does not wait for itself */
+    /* Four tables by turns: a counter does not wait for its own last increment if a code occurs twice in a row */
     for (; i + 4 <= some; i += 4) {
       MUON_WIRE_UNROLL
       for (unsigned k = 0; k < 4; k++) counts[k][codes[i + k]]++;
@@ -322,7 +321,7 @@ static uint64_t MuonWireChunkEncode(unsigned width, unsigned count, const unsign
   return packed;
 }
 
-/* Codes of neighboring lanes, whose words are one of 64 bits at most; returns where the next words are */
+/* Decodes codes of neighboring lanes. Their words have at most 64 bits together. Returns the place of the next words */
 MUON_WIRE_EACH const unsigned char *MuonWireGetLanes(unsigned precision, const uint32_t *slots, const uint16_t *names, uint32_t *s, const unsigned char *at, uint16_t *codes)
 {
   const uint64_t words = MuonWireLoad64(at);
@@ -339,8 +338,8 @@ MUON_WIRE_EACH const unsigned char *MuonWireGetLanes(unsigned precision, const u
 }
 
 /*
-   slots: behind each slot the frequency, and the place in the range of its code; names: that code. From high on slots are of
-   codes with the bit 8; wide: NULL, or the slots of vectors
+   slots has for each slot the frequency of its code and the place in the range of the code, names has the code. Slots
+   from high on belong to codes with bit 8 set. wide is NULL, or the slots of vectors
 */
 MUON_WIRE_EACH MuonWireResult MuonWireWordsDecode(unsigned precision, unsigned width, unsigned count, const uint32_t *slots, const uint16_t *names, uint32_t high, const uint32_t *wide, unsigned lanes, uint32_t *state, const unsigned char *at,
                                                   const unsigned char *end, unsigned char *to)
@@ -352,7 +351,7 @@ MUON_WIRE_EACH MuonWireResult MuonWireWordsDecode(unsigned precision, unsigned w
     const unsigned some = count - first < BLOCK ? count - first : BLOCK;
     unsigned       i    = 0;
 
-    /* A word for each code at most: away from the end none needs a test of its own */
+    /* Each code reads at most one word: far from the end no test is necessary */
     if (end - at >= (ptrdiff_t)(2 * BLOCK)) {
 #if defined(MUON_WIRE_HAVE_WIDE)
       if (wide != NULL) {
@@ -405,7 +404,7 @@ static MuonWireResult MuonWireChunkDecode(unsigned width, unsigned count, const 
     const uint32_t frequency = model.frequency[i], code = model.code[i];
 
     if (code > 255 && high == UINT32_MAX) high = start;
-    /* A sender's codes increase */
+    /* The codes of a table increase */
     if (code < 256 && high != UINT32_MAX) wide = 0;
     for (uint32_t k = 0; k < frequency; k++, start++) {
       slots[start] = frequency | k << 16;
@@ -426,7 +425,7 @@ uint64_t MuonWireCodedEncode(unsigned width, uint64_t count, const unsigned char
     uint64_t       bytes;
     unsigned       before;
 
-    /* Behind a length of one byte, then moved where that is longer */
+    /* Behind a length of one byte; moved if the length has more bytes */
     if (used >= limit) return MUON_WIRE_TOO_LONG;
     bytes = MuonWireChunkEncode(width, some, from + first / 8 * width, limit - used - 1, to + used + 1);
     if (bytes == MUON_WIRE_TOO_LONG) return MUON_WIRE_TOO_LONG;

@@ -1,6 +1,6 @@
 /*
-   Codes: numbers of so many bits each, end to end, the lowest bit first. Entries, levels of blocks and natural
-   values are codes, and all of them are packed here.
+   Codes: numbers with the same number of bits, stored end to end, the lowest bit first. Entries, levels of blocks and
+   natural values are codes. This file packs and unpacks them.
 */
 #include "muonwirebits.h"
 #include "muonwirewide.h"
@@ -17,7 +17,7 @@ MUON_WIRE_EACH void MuonWireCodePut(unsigned size, void *codes, uint64_t i, uint
   else ((uint64_t *)codes)[i] = code;
 }
 
-/* The lowest width bits of eight bytes side by side, and back: much faster than one by one */
+/* Joins the lowest width bits of eight bytes, and splits them again: much faster than byte by byte */
 static inline uint64_t MuonWireBytesJoin(uint64_t x, unsigned width)
 {
   x = (x & UINT64_C(0x00FF00FF00FF00FF)) | (x >> 8 & UINT64_C(0x00FF00FF00FF00FF)) << width;
@@ -35,9 +35,9 @@ static inline uint64_t MuonWireBytesPart(uint64_t x, unsigned width)
 }
 
 /*
-   Inlined with a constant size, and for natural values with a constant width. Eight codes of at most 9 bits are
-   a word, and of nine bits one byte more. A word is written and read whole where the codes behind it have the
-   bytes; the others go one by one
+   Inlined with a constant size, and for natural values with a constant width. Eight codes of up to 8 bits fill at most
+   a word, eight codes of 9 bits one byte more. Whole words are written and read as long as the codes behind them have
+   as many bytes. The remaining codes are processed one at a time
 */
 MUON_WIRE_EACH void MuonWirePack(unsigned width, unsigned size, uint64_t count, const void *codes, unsigned char *to)
 {
@@ -80,7 +80,7 @@ MUON_WIRE_EACH void MuonWireUnpack(unsigned width, unsigned size, uint64_t count
     }
     MUON_WIRE_UNROLL
     for (unsigned k = 0; k < 7; k++) MuonWireCodePut(size, codes, i + k, word >> k * width & mask);
-    /* The last byte is read behind these stores, or gcc would gather all eight in a vector, which is slower */
+    /* The last byte is read after these stores: otherwise gcc gathers all eight in a vector, which is slower */
     MuonWireCodePut(size, codes, i + 7, (width == 9 ? word >> 63 | (uint64_t)from[8] << 1 : word >> 7 * width) & mask);
   }
   for (; i < count; i++) {
@@ -141,7 +141,7 @@ MuonWireResult MuonWireEntriesValidate(uint64_t length, uint64_t count, const un
 {
   uint64_t codes[64];
 
-  /* Where the length is a power of two there is no other code */
+  /* If the number of places is a power of two, every code is valid */
   if (length != 0 && (length & (length - 1)) == 0) return MUON_WIRE_OK;
   for (uint64_t first = 0; first < count; first += 64) {
     const unsigned some = count - first < 64 ? (unsigned)(count - first) : 64;

@@ -1,6 +1,6 @@
 /*
-   CRC-32C (Castagnoli): polynomial 0x1EDC6F41, bits reflected, register complemented before and after. By the
-   processor's instruction where it has it, else by tables, eight bytes at a time.
+   CRC-32C (Castagnoli): polynomial 0x1EDC6F41, bits reflected, register complemented before and after. It uses the
+   processor's instruction if there is one, otherwise tables for eight bytes at a time.
 */
 #include "muonwirebits.h"
 #include "muonwirecrc.h"
@@ -10,8 +10,8 @@
 #endif
 
 /*
-   A checksum is linear: the entry of a byte is the sum of those of its bits, t0 of the lowest to t7 of the
-   highest, which are all that a table needs
+   A checksum is linear: the entry of a byte is the sum of the entries of its bits. A table therefore needs only these
+   eight, t0 for the lowest bit to t7 for the highest
 */
 #define ENTRY(b, t0, t1, t2, t3, t4, t5, t6, t7) (((b)&1 ? t0 : 0u) ^ ((b)&2 ? t1 : 0u) ^ ((b)&4 ? t2 : 0u) ^ ((b)&8 ? t3 : 0u) ^ ((b)&16 ? t4 : 0u) ^ ((b)&32 ? t5 : 0u) ^ ((b)&64 ? t6 : 0u) ^ ((b)&128 ? t7 : 0u))
 #define FOUR(b, ...)                             ENTRY(b, __VA_ARGS__), ENTRY((b) + 1, __VA_ARGS__), ENTRY((b) + 2, __VA_ARGS__), ENTRY((b) + 3, __VA_ARGS__)
@@ -22,7 +22,7 @@
     SIXTYFOUR(0, __VA_ARGS__), SIXTYFOUR(64, __VA_ARGS__), SIXTYFOUR(128, __VA_ARGS__), SIXTYFOUR(192, __VA_ARGS__) \
   }
 
-/* [k][b]: the register after byte b and k bytes of zero */
+/* [k][b]: the register after byte b and k zero bytes */
 static const uint32_t MuonWireCRCSlices[8][256] = {
   TABLE(0xF26B8303, 0xE13B70F7, 0xC79A971F, 0x8AD958CF, 0x105EC76F, 0x20BD8EDE, 0x417B1DBC, 0x82F63B78), TABLE(0x13A29877, 0x274530EE, 0x4E8A61DC, 0x9D14C3B8, 0x3FC5F181, 0x7F8BE302, 0xFF17C604, 0xFBC3FAF9),
   TABLE(0xA541927E, 0x4F6F520D, 0x9EDEA41A, 0x38513EC5, 0x70A27D8A, 0xE144FB14, 0xC76580D9, 0x8B277743), TABLE(0xDD45AAB8, 0xBF672381, 0x7B2231F3, 0xF64463E6, 0xE964B13D, 0xD725148B, 0xABA65FE7, 0x52A0C93F),
@@ -54,20 +54,20 @@ uint32_t MuonWireCRC32CTable(uint32_t crc, const unsigned char *data, size_t byt
   #define STRIDE 1024
   #define AHEAD  4096
 
-/* [k][b]: what byte b of the register, its k-th from below, leaves after STRIDE bytes of zero */
+/* [k][b]: the contribution of byte b, at place k of the register from below, after STRIDE zero bytes */
 static const uint32_t MuonWireCRCStride[4][256] = {
   TABLE(0xFE314258, 0xF98EF241, 0xF6F19273, 0xE80F5217, 0xD5F2D2DF, 0xAE09D34F, 0x59FFD06F, 0xB3FFA0DE), TABLE(0x6213374D, 0xC4266E9A, 0x8DA0ABC5, 0x1EAD217B, 0x3D5A42F6, 0x7AB485EC, 0xF5690BD8, 0xEF3E6141),
   TABLE(0xDB90B473, 0xB2CD1E17, 0x60764ADF, 0xC0EC95BE, 0x84355D8D, 0x0D86CDEB, 0x1B0D9BD6, 0x361B37AC), TABLE(0x6C366F58, 0xD86CDEB0, 0xB535CB91, 0x6F87E1D3, 0xDF0FC3A6, 0xBBF3F1BD, 0x720B958B, 0xE4172B16)};
 
-/* What a register becomes when STRIDE bytes of zero pass through it */
+/* The register after STRIDE zero bytes */
 static uint32_t MuonWireCRCShift(uint32_t state)
 {
   return MuonWireCRCStride[0][state & 255] ^ MuonWireCRCStride[1][state >> 8 & 255] ^ MuonWireCRCStride[2][state >> 16 & 255] ^ MuonWireCRCStride[3][state >> 24];
 }
 
 /*
-   The instruction starts every cycle but takes three: three strides run side by side and are joined afterwards.
-   Processors do not foresee such an order of the memory, and are told of the lines that come after the next
+   The instruction can start in every cycle and takes three cycles. Three strides therefore run side by side and are
+   joined afterwards. Processors do not prefetch such a pattern by themselves, so the loop prefetches later lines
 */
 __attribute__((target("sse4.2"))) uint32_t MuonWireCRC32CSSE42(uint32_t crc, const unsigned char *data, size_t bytes)
 {

@@ -1,9 +1,9 @@
 /*
-   Messages in the codecs whose length depends on what they hold, from uncompressed messages and back.
+   Converts uncompressed messages to messages in codecs of variable length, and back.
 */
 #include "muonwirebits.h"
 
-/* Behind a section that was coded in so many bytes, which has an id of its own, or that is copied as it is */
+/* Ends a section: either it was coded in so many bytes and has its own id, or it is copied */
 static unsigned char *MuonWireSectionEnd(uint64_t coded, uint8_t id, uint64_t bytes, const unsigned char *from, unsigned char *to, uint8_t *codec)
 {
   if (coded != MUON_WIRE_TOO_LONG) {
@@ -41,7 +41,7 @@ uint64_t MuonWireMessageCode(const unsigned char *plain, uint64_t rows, uint64_t
     coded = some == MUON_WIRE_TOO_LONG ? some : coded + some;
   }
   at = MuonWireSectionEnd(coded, MUON_WIRE_VALUES_CODED, values, from + layout.valuesat, at, &header.values);
-  /* Fewer bytes may make a shorter header */
+  /* A shorter payload can have a shorter header */
   header.bytes = (uint64_t)(at - to) - before;
   after        = MuonWireMessageHeaderBytes(&header);
   if (after < before) memmove(to + after, to + before, (size_t)header.bytes);
@@ -60,7 +60,7 @@ MuonWireResult MuonWireMessageUncompressed(const MuonWireMessage *header, uint64
   if (plain->values == MUON_WIRE_VALUES_CODED) plain->values = MUON_WIRE_VALUES_NATURAL;
   if (plain->indices == MUON_WIRE_INDICES_CODED && plain->kind == MUON_WIRE_BLOCKS) plain->indices = MUON_WIRE_INDICES_NONE;
   if (plain->indices == MUON_WIRE_INDICES_GAPS) {
-    /* Of a layer that is too large or has not so many entries it is some codec, and the layout is refused */
+    /* If the layer is too large or has fewer entries, any codec is returned: the layout is refused later */
     plain->indices = (uint8_t)MuonWireKindIndices((MuonWireKind)plain->kind, rows, columns, plain->count);
     if (plain->indices == MUON_WIRE_INDICES_NONE) return MUON_WIRE_CORRUPT;
   }
@@ -69,13 +69,13 @@ MuonWireResult MuonWireMessageUncompressed(const MuonWireMessage *header, uint64
   return MUON_WIRE_OK;
 }
 
-/* What is left of a payload */
+/* The rest of a payload */
 typedef struct {
   const unsigned char *at;
   uint64_t             rest;
 } MuonWireSource;
 
-/* A section: codes of width bits that are entropy-coded or, where that is 0, bytes that are copied */
+/* A section: entropy-coded codes of width bits, or bytes that are copied if width is 0 */
 static MuonWireResult MuonWireTake(MuonWireSource *from, unsigned width, uint64_t count, uint64_t bytes, unsigned char *to)
 {
   uint64_t used = bytes;
@@ -89,7 +89,7 @@ static MuonWireResult MuonWireTake(MuonWireSource *from, unsigned width, uint64_
   return MUON_WIRE_OK;
 }
 
-/* The sections of a payload that came, uncompressed one behind the other */
+/* Decodes the sections of a received payload, one behind the other */
 static MuonWireResult MuonWirePayloadExpand(const MuonWireMessage *came, const MuonWireMessage *plain, const MuonWireLayout *layout, const unsigned char *payload, unsigned char *to)
 {
   MuonWireSource from = {payload, came->bytes};
@@ -127,6 +127,6 @@ MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, 
     *plain  = buffer;
   } else if (came.bytes != layout.bytes) return MUON_WIRE_CORRUPT;
   *header = expanded;
-  /* Positions and numbers that a decoder wrote need no check */
+  /* Positions and numbers from a decoder need no check */
   return MuonWirePayloadValidate(&expanded, &layout, payload, came.indices != MUON_WIRE_INDICES_GAPS, came.values != MUON_WIRE_VALUES_CODED);
 }

@@ -1,8 +1,8 @@
 /*
-   Positions as gaps: chunks of 65,536 entries, each as Golomb codes of the distances between the kept
-   entries, or between the missing ones where these are fewer, or as a bitmap where that is not longer. The
-   parameter follows from the counts: of the chunk, or of stretches of 256 entries whose counts are in the
-   codes, where entries crowd.
+   Positions as gaps. A chunk has 65,536 entries. It is written as Golomb codes of the distances between kept entries,
+   or between missing entries if these are fewer, or as a bitmap if that is not longer. The parameter of the codes
+   follows from the number of kept entries in the chunk. If kept entries cluster, each stretch of 256 entries has its
+   own parameter, and the codes contain the count of each stretch.
 */
 #include "muonwirebits.h"
 #include "muonwirewide.h"
@@ -10,23 +10,23 @@
 #define CHUNK       65536u
 #define CHUNK_WORDS (CHUNK / 64)
 #define CHUNK_BYTES (CHUNK / 8)
-/* A word of the bitmap becomes at most 64 codes of less than 64 bits; a load or a store touches 8 bytes */
+/* A word of the bitmap gives at most 64 codes of less than 64 bits; a load or a store touches 8 bytes */
 #define ROOM (CHUNK_BYTES + 64 * 8 + 16)
-/* How many are kept and how many bytes there are, before a chunk */
+/* Bytes before a chunk: the number of kept entries and the number of bytes */
 #define HEAD 8
-/* Entries of a stretch, and their words */
+/* Entries of a stretch, and its words of the bitmap */
 #define STRETCH 256u
 /*
-   Codes are looked up whole, as many as so many bits hold; five times in what a reader has at least. So many
-   entries at most are behind them: a word has place for the numbers beside their bits
+   A look-up decodes all codes that are complete in so many bits. A reader has bits for at least five look-ups. The
+   second number limits the entries of one look-up: a word must hold their numbers beside their bits
 */
 #define PEEK         10u
 #define PEEKS        5u
 #define PEEK_ENTRIES 48u
-/* Larger parameters have codes of which none or one fits. From so many codes on it pays to make the table */
+/* For larger parameters at most one code fits. For fewer codes than the second number the table does not pay */
 #define PEEK_STEP  16u
 #define PEEK_CODES 2048u
-/* From so many codes on vectors pay */
+/* For fewer codes vectors do not pay */
 #define WIDE_CODES 8u
 static MuonWireGolomb MuonWireGolombOf(unsigned length, unsigned listed)
 {
@@ -38,12 +38,12 @@ static MuonWireGolomb MuonWireGolombOf(unsigned length, unsigned listed)
   code.inverse = ((uint64_t)1 << 32) / code.step + 1;
   code.bits    = width > 0 ? width - 1 : 0;
   code.cut     = (1u << width) - code.step;
-  /* One rest alone has no bits at all */
+  /* A single remainder has no bits */
   if (width == 0) code.cut = 1;
   return code;
 }
 
-/* The counts of the stretches, at most CHUNK / STRETCH, and their sum */
+/* The counts of the stretches, at most CHUNK / STRETCH of them, and their sum */
 static unsigned MuonWireCountsOf(const uint64_t *words, unsigned length, unsigned counts[])
 {
   const unsigned end  = (length + 63) / 64;
@@ -59,15 +59,15 @@ static unsigned MuonWireCountsOf(const uint64_t *words, unsigned length, unsigne
 }
 
 /*
-   How far a count is from the one before as a number, even where it is not less; the first is compared with
-   the mean
+   The difference of a count to the count before it, as an unsigned number, even for a difference that is not negative. The first count
+   is compared with the mean
 */
 static unsigned MuonWireTurnOf(unsigned kept, unsigned before)
 {
   return kept >= before ? 2 * (kept - before) : 2 * (before - kept) - 1;
 }
 
-/* Bits of such a number: zeros, a one and as many bits, of its upper part plus 1; then its two lowest bits */
+/* Bits of such a number: the upper part plus 1 as zeros, a one and as many bits, then the two lowest bits */
 static unsigned MuonWireTurnZeros(unsigned turn)
 {
   unsigned zeros = 0;
@@ -77,8 +77,8 @@ static unsigned MuonWireTurnZeros(unsigned turn)
 }
 
 /*
-   Stretches where their counts are further from the mean than by chance: eight times the variance pays for
-   telling them. The squares are below 2^48, their sum and what it is compared with below 2^56
+   Whether stretches have their own parameters: if the variance of their counts is more than eight times the variance by
+   chance, the gain pays for the counts. Squares are below 2^48, both sides of the comparison below 2^56
 */
 static int MuonWireHasStretches(const unsigned counts[], unsigned length, unsigned kept)
 {
@@ -93,7 +93,7 @@ static int MuonWireHasStretches(const unsigned counts[], unsigned length, unsign
   return sum > 8 * (uint64_t)length * kept * (length - kept);
 }
 
-/* The codes of a span of length entries, kept of them set, unless they go beyond the end */
+/* Writes the codes of a span of length entries with kept bits set, up to the end of the writer */
 static void MuonWireSpanEncode(const uint64_t *words, unsigned length, unsigned kept, MuonWireWriter *to)
 {
   const int      missing = 2 * kept > length;
@@ -124,8 +124,7 @@ static void MuonWireSpanEncode(const uint64_t *words, unsigned length, unsigned 
 }
 
 /*
-   The codes of a chunk, not as a bitmap, at most ROOM bytes of them; what is not shorter than the bitmap has
-   its length
+   Writes the codes of a chunk, at most ROOM bytes. Returns the length of the bitmap if the codes are not shorter
 */
 static unsigned MuonWireChunkEncode(int stretches, const uint64_t *words, const unsigned counts[], unsigned length, unsigned kept, unsigned char *to)
 {
@@ -148,14 +147,14 @@ static unsigned MuonWireChunkEncode(int stretches, const uint64_t *words, const 
   return writer.at - to < (ptrdiff_t)bitmap ? (unsigned)(writer.at - to) : bitmap;
 }
 
-/* Bits that were read and not yet used, at most 63, and what comes behind them; where the bytes end */
+/* At most 63 bits that were read and not yet used; the bytes behind them, and their end */
 typedef struct {
   const unsigned char *at, *end;
   uint64_t             held;
   unsigned             bits;
 } MuonWireReader;
 
-/* Then there are 56 bits at least, zeros behind the end */
+/* Fills the word to at least 56 bits, with zeros behind the end */
 static inline void MuonWireRefill(MuonWireReader *reader)
 {
   reader->held |= MuonWireLoad64(reader->at) << reader->bits;
@@ -164,8 +163,8 @@ static inline void MuonWireRefill(MuonWireReader *reader)
 }
 
 /*
-   Zeros up to a one, which is used up too; what follows has 16 bits at least. More than a chunk has, or bits
-   beyond the end, are refused
+   Reads zeros up to a one, and the one. At least 16 bits are ready behind it. More zeros than a chunk has entries, or
+   bits beyond the end, are refused
 */
 static inline MuonWireResult MuonWireZeros(MuonWireReader *reader, unsigned *zeros)
 {
@@ -189,9 +188,8 @@ static inline MuonWireResult MuonWireZeros(MuonWireReader *reader, unsigned *zer
 }
 
 /*
-   What codes mean that are read together: their bits, where entry numbers 6 bits, their entries, up to the
-   last listed one, their number, and from bit 16 on a one for each of these entries that is listed. 0 for
-   none
+   The result of one look-up: the bits of the codes, their entries up to the last listed one, the number of codes, and
+   from bit 16 on a one for each listed entry among these. 0 if no code is complete
 */
 typedef uint64_t MuonWireFound;
 
@@ -201,8 +199,9 @@ typedef uint64_t MuonWireFound;
 #define FOUND_LISTED(found)  ((found) >> 16)
 
 /*
-   For one parameter, 0 before there is any, all codes that some bits hold whole. What is behind a code are
-   fewer bits: each number of them has a one before it, so that all have their place
+   The look-up table of one parameter: for each pattern of bits the codes that are complete in it. The parameter is 0
+   before the table is made. Shorter patterns, behind a code, are stored with a one before them, which makes each index
+   unique
 */
 typedef struct {
   unsigned      step;
@@ -233,8 +232,8 @@ static void MuonWirePeekOf(const MuonWireGolomb *code, MuonWirePeek *peek)
 }
 
 /*
-   The codes of a span of length entries, listed of them, while there are surely enough entries and codes
-   left, and the table has what comes next; done and next count them
+   Decodes the codes of a span of length entries, listed of them, as long as enough entries and codes are certain to be
+   left and the table has the next codes. done counts codes, next counts entries
 */
 static MuonWireResult MuonWirePeekDecode(MuonWireReader *from, const MuonWirePeek *peek, unsigned length, unsigned listed, unsigned *done, unsigned *next, uint64_t *words)
 {
@@ -258,7 +257,7 @@ static MuonWireResult MuonWirePeekDecode(MuonWireReader *from, const MuonWirePee
       k += FOUND_CODES(found);
       word |= FOUND_LISTED(found) << first;
       words[entry / 64] = word;
-      /* What does not fit begins the next word; without a branch, which could not be foreseen */
+      /* Bits that do not fit begin the next word. There is no branch, because processors could not predict it */
       word ^= (word ^ FOUND_LISTED(found) >> 1 >> (63 - first)) & full;
       entry += FOUND_ENTRIES(found);
     }
@@ -271,8 +270,7 @@ static MuonWireResult MuonWirePeekDecode(MuonWireReader *from, const MuonWirePee
 }
 
 /*
-   peeks: two tables, for even and odd parameters, so that chunks alike need no other, or NULL; words: all
-   zero
+   peeks is NULL, or two tables, for even and odd parameters: similar chunks then reuse them. words must be zero
 */
 static MuonWireResult MuonWireSpanDecode(MuonWireReader *from, unsigned length, unsigned kept, MuonWirePeek *peeks, uint64_t *words)
 {
@@ -309,7 +307,7 @@ static MuonWireResult MuonWireSpanDecode(MuonWireReader *from, unsigned length, 
   return MUON_WIRE_OK;
 }
 
-/* from: bytes of codes and 24 zeros; peeks: two tables; words: all zero */
+/* from has the bytes of the codes and 24 zero bytes behind them, peeks two tables; words must be zero */
 static MuonWireResult MuonWireChunkDecode(int stretches, const unsigned char *from, unsigned bytes, unsigned length, unsigned kept, MuonWirePeek *peeks, uint64_t *words)
 {
   const unsigned stretch = stretches ? STRETCH : CHUNK;
@@ -321,7 +319,7 @@ static MuonWireResult MuonWireChunkDecode(int stretches, const unsigned char *fr
     unsigned       zeros, turn;
 
     if (stretches) {
-      /* No two counts are further apart than 256: at most 7 zeros */
+      /* Two counts differ by at most 256: at most 7 zeros */
       if (MuonWireZeros(&reader, &zeros) != MUON_WIRE_OK || zeros > 7) return MUON_WIRE_CORRUPT;
       turn = 4 * ((1u << zeros) + (unsigned)(reader.held & ((1u << zeros) - 1)) - 1) + (unsigned)(reader.held >> zeros & 3);
       reader.held >>= zeros + 2;
@@ -332,7 +330,7 @@ static MuonWireResult MuonWireChunkDecode(int stretches, const unsigned char *fr
     if (here > some || here > rest || MuonWireSpanDecode(&reader, some, here, stretches ? NULL : peeks, words + first / 64) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
     rest -= here;
   }
-  /* No more bits were used up than there are */
+  /* Not more bits were used than there are */
   return rest == 0 && 8 * (uint64_t)(reader.at - from) - reader.bits <= 8 * (uint64_t)bytes ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
 }
 
@@ -432,6 +430,6 @@ MuonWireResult MuonWireGapsDecode(uint64_t entries, uint64_t count, const unsign
       }
     }
   }
-  /* Without entries there is no chunk that could have none of them */
+  /* Without entries there is no chunk */
   return entries == 0 && count != 0 ? MUON_WIRE_CORRUPT : MUON_WIRE_OK;
 }

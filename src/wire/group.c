@@ -1,5 +1,5 @@
 /*
-   Groups: one message of the messages of a layer's parts.
+   Groups: a message that consists of the messages of a layer's blocks.
 */
 #include "muonwirebits.h"
 

@@ -1,9 +1,9 @@
 /*
-   Positions: which entries of a matrix a sparse message holds.
+   Positions: the places of the entries of a sparse message.
 */
 #include "muonwirebits.h"
 
-/* Bytes of a raw index: the fewest that hold the number of the last entry, at least one */
+/* Bytes of a raw index: as few as possible for the number of the last entry, at least one */
 static unsigned MuonWireIndexWidth(uint64_t entries)
 {
   unsigned width = 1;
@@ -82,8 +82,8 @@ void MuonWireIndexReaderInit(MuonWireIndexReader *reader, MuonWireIndices indice
 }
 
 /*
-   next is the number of the next raw index, or the entry at which the next word of the bitmap begins: word
-   holds what is left of the one before it
+   next is the number of the next raw index, or the first entry of the next word of the bitmap. word holds the remaining
+   bits of the word before it
 */
 uint64_t MuonWireIndexReaderNext(MuonWireIndexReader *reader)
 {

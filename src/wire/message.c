@@ -1,14 +1,13 @@
 /*
-   Messages: their header, their size, and the check that lets a receiver decode without looking back.
+   Messages: the header, the size, and the check after which a receiver can decode without further tests.
 */
 #include "muonwirebits.h"
 
-/* Keeps every size below within 64 bits; no layer comes near it */
+/* With this limit every size below fits into 64 bits. No layer comes near it */
 #define MUON_WIRE_MAX_ENTRIES (UINT64_C(1) << 56)
 
 /*
-   Where the fields of the header lie that have a place of their own: kind and codec of the positions share a
-   byte
+   Places of the fields of the header that have a fixed place. The kind and the codec of the positions share a byte
 */
 enum {
   MUON_WIRE_AT_LAYER  = 0,
@@ -17,7 +16,7 @@ enum {
   MUON_WIRE_AT_REST   = 6
 };
 
-/* Forms whose header has the byte of the parameter */
+/* Whether the header of a kind has the byte of the parameter */
 static int MuonWireHasParameter(unsigned kind)
 {
   return kind == MUON_WIRE_BLOCKS || kind == MUON_WIRE_VOTES;
@@ -67,14 +66,14 @@ MuonWireResult MuonWireMessageRead(const unsigned char *bytes, size_t length, Mu
   return MUON_WIRE_OK;
 }
 
-/* What a kind of message counts or numbers */
+/* Units of the count, of positions and of sections */
 enum {
   NOTHING,
-  ONE,    /* for each of the count */
-  SHARED, /* one for all of the count together */
-  ROWS,   /* of the matrix */
+  ONE,    /* one for each of the count */
+  SHARED, /* one for the whole count */
+  ROWS,   /* rows of the matrix */
   COLUMNS,
-  SHORTER, /* of the two */
+  SHORTER, /* the smaller number of rows and columns */
   ENTRIES,
   LEVELS, /* places of the scale of a block */
   SCALES  /* one for each block */
@@ -88,9 +87,9 @@ enum {
 
 /* The table of the kinds in README.md */
 static const struct {
-  uint8_t limit, counts;                                                              /* of the count; NOTHING: no message of its own */
-  uint8_t numbered;                                                                   /* what positions number */
-  uint8_t length;                                                                     /* the places among which each of the count has one */
+  uint8_t limit, counts;                                                              /* limit of the count, and how it applies; NOTHING: not a message by itself */
+  uint8_t numbered;                                                                   /* unit of the positions */
+  uint8_t length;                                                                     /* number of places for each of the count */
   uint8_t section[3];                                                                 /* values for each of the count */
   uint8_t positive;                                                                   /* the first section holds magnitudes */
 } MuonWireKinds[16] = {{ENTRIES, ALL_OR_NONE, NOTHING, NOTHING, {ONE}, 0},            /* dense */
@@ -131,7 +130,7 @@ MuonWireIndices MuonWireKindIndices(MuonWireKind kind, uint64_t rows, uint64_t c
   const uint64_t numbered = MuonWireQuantity(MuonWireKinds[kind & 15].numbered, rows, columns);
 
   if (MuonWireKinds[kind & 15].numbered == NOTHING) return MUON_WIRE_INDICES_NONE;
-  /* Rows that all have an entry need no positions */
+  /* If every row has an entry, positions are not necessary */
   if (MuonWireKinds[kind & 15].length != NOTHING && count == numbered) return MUON_WIRE_INDICES_NONE;
   return MuonWireChooseIndices(numbered, count);
 }
@@ -139,7 +138,7 @@ MuonWireIndices MuonWireKindIndices(MuonWireKind kind, uint64_t rows, uint64_t c
 int MuonWireKindIsCoded(MuonWireKind kind, MuonWireValues values)
 {
   if (MuonWireKinds[kind & 15].numbered != NOTHING || kind == MUON_WIRE_BLOCKS) return 1;
-  /* No table makes one value shorter */
+  /* Entropy coding cannot make a single value shorter */
   return MuonWireKinds[kind & 15].section[0] != SHARED && values == MUON_WIRE_VALUES_NATURAL;
 }
 

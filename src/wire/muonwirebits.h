@@ -1,32 +1,32 @@
 /*
-   Integers as little-endian bytes, for the files of this component and of src/file. Written with shifts, so that
-   nothing depends on the byte order or the alignment of the machine; compilers turn each of them into a
-   single load or store where the machine is little-endian.
+   Integers as little-endian bytes, for the files of this component and of src/file. Shifts make the code independent of
+   the byte order and the alignment of the machine. On a little-endian machine compilers turn each function into a single
+   load or store.
 */
 #pragma once
 
 #include <petscmuon/private/muonwire.h>
 #include <string.h>
 
-/* Compiled for each constant argument */
+/* A function that is compiled once for each constant argument */
 #if defined(__GNUC__)
   #define MUON_WIRE_EACH static inline __attribute__((always_inline))
 #else
   #define MUON_WIRE_EACH static inline
 #endif
-/* Before a short loop over what stays in registers only where it is unrolled */
+/* Before a short loop: its variables stay in registers only if it is unrolled */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
   #define MUON_WIRE_UNROLL _Pragma("GCC unroll 8")
 #else
   #define MUON_WIRE_UNROLL
 #endif
 
-/* Whether so many messages follow one another without a gap and end with the bytes */
+/* Whether the bytes are exactly this number of messages, without gaps */
 MuonWireResult MuonWireMessagesTile(const unsigned char *from, size_t length, uint64_t messages);
 
 /*
-   The sections of an uncompressed payload, layout->bytes long, for what a receiver refuses; positions and
-   numbers that a decoder wrote need no check
+   Checks the sections of an uncompressed payload of layout->bytes bytes. positions and numbers are 0 if a decoder wrote
+   them: these need no check
 */
 MuonWireResult MuonWirePayloadValidate(const MuonWireMessage *header, const MuonWireLayout *layout, const unsigned char *payload, int positions, int numbers);
 
@@ -45,7 +45,7 @@ static inline uint64_t MuonWireLoad64(const unsigned char *from)
   return (uint64_t)from[0] | (uint64_t)from[1] << 8 | (uint64_t)from[2] << 16 | (uint64_t)from[3] << 24 | (uint64_t)from[4] << 32 | (uint64_t)from[5] << 40 | (uint64_t)from[6] << 48 | (uint64_t)from[7] << 56;
 }
 
-/* The first bytes < 8 of a word; what follows them counts as zero and is not read */
+/* The first bytes < 8 of a word. The other bytes are zero and are not read */
 static inline uint64_t MuonWireLoadPart(const unsigned char *from, unsigned bytes)
 {
   uint64_t word = 0;
@@ -79,8 +79,8 @@ static inline void MuonWireStorePart(unsigned char *to, unsigned bytes, uint64_t
 }
 
 /*
-   Integers below 2^63 in groups of seven bits, lowest first; all but the last have the highest bit of their
-   byte set, and there are no more than needed
+   Integers below 2^63 in groups of seven bits, the lowest first. All bytes but the last have the highest bit set. A number
+   has as few bytes as possible
 */
 static inline unsigned MuonWireVarBytes(uint64_t word)
 {
@@ -99,7 +99,7 @@ static inline unsigned MuonWireStoreVar(unsigned char *to, uint64_t word)
   return bytes;
 }
 
-/* Returns how many bytes it has, 0 where there is none in that many bytes */
+/* Returns the number of bytes read, 0 if the room does not contain a whole number */
 static inline unsigned MuonWireLoadVar(const unsigned char *from, uint64_t room, uint64_t *word)
 {
   *word = 0;
@@ -118,7 +118,7 @@ static inline uint64_t MuonWireBitmapWord(const unsigned char *bitmap, uint64_t 
   return rest >= 8 ? MuonWireLoad64(bitmap + base / 8) : MuonWireLoadPart(bitmap + base / 8, (unsigned)rest);
 }
 
-/* A constant after optimization: whether arrays of numbers are on the wire what they are in memory */
+/* Whether arrays of numbers have the same bytes on the wire and in memory. A constant after optimization */
 static inline int MuonWireIsLittleEndian(void)
 {
   const uint16_t one = 1;
@@ -136,7 +136,7 @@ static inline unsigned MuonWirePopCount(uint64_t word)
   return (unsigned)(word * UINT64_C(0x0101010101010101) >> 56);
 }
 
-/* The number of the lowest bit that is set in a word that is not zero */
+/* The number of the lowest set bit of a word that is not zero */
 static inline unsigned MuonWireLowestBit(uint64_t word)
 {
 #if defined(__GNUC__)
@@ -146,14 +146,14 @@ static inline unsigned MuonWireLowestBit(uint64_t word)
 #endif
 }
 
-/* Bits that wait to be written, fewer than eight, and where */
+/* Fewer than eight bits that are not yet written, and the place for them */
 typedef struct {
-  unsigned char *at, *end; /* behind the end nothing is worth to be written */
+  unsigned char *at, *end; /* bytes behind the end are not needed */
   uint64_t       held;
   unsigned       bits;
 } MuonWireWriter;
 
-/* At most 57 of them with those that wait */
+/* At most 57 bits, including those that are not yet written */
 static inline void MuonWireWrite(MuonWireWriter *writer, uint64_t field, unsigned bits)
 {
   writer->held |= field << writer->bits;
@@ -171,24 +171,24 @@ static inline uint64_t MuonWireTail(unsigned length)
 }
 
 /*
-   Zeros that are written or read at once: with a rest of 16 bits they fit 57, what a word holds after any
-   shift by less than a byte
+   Zeros that are written or read at a time. With a one and a remainder of 16 bits they are 57 bits: a word has room for
+   these after any shift by less than a byte
 */
 #define ZEROS 40u
 
-/* Golomb's parameter M, and its truncated binary rests: below cut they have bits, else one more */
+/* Golomb's parameter M, and its truncated binary remainders: those below cut have bits bits, the others one more */
 typedef struct {
   unsigned step, bits, cut;
   uint64_t inverse; /* gap / step is gap inverse / 2^32, exactly because both are below 2^16 */
 } MuonWireGolomb;
 
-/* The code of a gap: zeros, a one and the rest */
+/* The code of a gap: zeros, a one and the remainder */
 static inline void MuonWireGapWrite(const MuonWireGolomb *code, unsigned gap, MuonWireWriter *writer)
 {
   unsigned       zeros = (unsigned)(gap * code->inverse >> 32), rest = gap - zeros * code->step;
   const unsigned more = rest >= code->cut, longer = rest + code->cut;
 
-  /* Without a branch, which could not be foreseen */
+  /* There is no branch, because processors could not predict it */
   rest ^= (rest ^ (longer >> 1 | (longer & 1u) << code->bits)) & (0u - more);
   for (; zeros >= ZEROS && writer->at <= writer->end; zeros -= ZEROS) MuonWireWrite(writer, 0, ZEROS);
   if (zeros < ZEROS) MuonWireWrite(writer, ((uint64_t)1 | (uint64_t)rest << 1) << zeros, zeros + 1 + code->bits + more);

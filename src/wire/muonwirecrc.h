@@ -1,6 +1,5 @@
 /*
-   The two ways to the checksum that MuonWireCRC32C() chooses from, for it and for the test that compares
-   them.
+   The two implementations of the checksum. MuonWireCRC32C() chooses one of them, and a test compares both.
 */
 #pragma once
 
@@ -14,7 +13,7 @@ MUON_C_BEGIN
 
 uint32_t MuonWireCRC32CTable(uint32_t crc, const unsigned char *data, size_t bytes);
 #if defined(MUON_WIRE_HAVE_SSE42)
-/* Only where the processor has the instruction */
+/* Only if the processor has the instruction */
 uint32_t MuonWireCRC32CSSE42(uint32_t crc, const unsigned char *data, size_t bytes);
 #endif
 

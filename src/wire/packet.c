@@ -1,5 +1,5 @@
 /*
-   The header of a packet, the part of the format that every receiver checks before it looks at anything else.
+   The header of a packet. Every receiver checks it before it reads anything else.
 */
 #include "muonwirebits.h"
 
@@ -8,7 +8,7 @@ enum {
   MUON_WIRE_MINOR = 0
 };
 
-/* Where the fields of the header lie */
+/* Places of the fields of the header */
 enum {
   MUON_WIRE_AT_MAGIC     = 0,
   MUON_WIRE_AT_MAJOR     = 4,
@@ -24,7 +24,7 @@ enum {
 
 static const unsigned char MuonWireMagic[4] = {0x50, 0x4D, 0x57, 0x31};
 
-/* Of the packet but for the checksum itself */
+/* The checksum of the packet without the checksum field */
 static uint32_t MuonWirePacketChecksum(const unsigned char *packet, size_t bytes)
 {
   return MuonWireCRC32C(MuonWireCRC32C(0, packet, MUON_WIRE_AT_CRC), packet + MUON_WIRE_PACKET_HEADER, bytes);
@@ -71,7 +71,7 @@ MuonWireResult MuonWirePacketOpen(const unsigned char *packet, size_t length, co
   found.bytes     = MuonWireLoad64(packet + MUON_WIRE_AT_BYTES);
   if (found.sender != expected->sender || found.direction != expected->direction || found.step != expected->step) return MUON_WIRE_CORRUPT;
   if (found.bytes != length - MUON_WIRE_PACKET_HEADER || (found.status != 0 && found.messages != 0)) return MUON_WIRE_CORRUPT;
-/* A fuzzer would spend its life guessing checksums */
+/* A fuzzer cannot guess checksums */
 #if !defined(FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION)
   if (MuonWireLoad32(packet + MUON_WIRE_AT_CRC) != MuonWirePacketChecksum(packet, (size_t)found.bytes)) return MUON_WIRE_CORRUPT;
 #endif

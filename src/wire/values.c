@@ -3,7 +3,7 @@
 */
 #include "muonwirebits.h"
 
-/* Values of two bits that share two magnitudes */
+/* The number of values of two bits that share two magnitudes */
 #define SHARE 64
 
 uint64_t MuonWireValuesBytes(MuonWireValues values, uint64_t count)
@@ -14,7 +14,7 @@ uint64_t MuonWireValuesBytes(MuonWireValues values, uint64_t count)
   return values <= MUON_WIRE_VALUES_NATURAL ? MuonWireCodesBytes(bits[values], count) : 0;
 }
 
-/* Numbers of so many bytes between memory and the wire, whose order is the little-endian one */
+/* Copies numbers of width bytes between memory and the wire. The wire is little-endian */
 static void MuonWireCopyNumbers(size_t width, uint64_t count, const void *from, void *to)
 {
   const unsigned char *in  = (const unsigned char *)from;
@@ -30,7 +30,7 @@ static void MuonWireCopyNumbers(size_t width, uint64_t count, const void *from, 
   }
 }
 
-/* Which of the two: whether a value is larger than the mean. These are the means of both kinds, in bfloat16, and the mean of an empty kind is the other */
+/* A bit: the value is above the mean. The magnitudes are the means of both groups in bfloat16. An empty group has the mean of the other */
 static void MuonWireTwoBitEncode(uint64_t count, const float *x, unsigned char *to)
 {
   for (uint64_t some; count > 0; count -= some, x += some, to += MuonWireValuesBytes(MUON_WIRE_VALUES_TWOBIT, some)) {

@@ -1,5 +1,5 @@
 /*
-   Vectors of 512 bits in place of the loops of codes.c, coded.c and gaps.c. This is the one file of the component that is not C99 alone.
+   The loops of codes.c, coded.c and gaps.c with vectors of 512 bits. This is the only file of the component that needs more than C99.
 */
 #include "muonwirewide.h"
 
@@ -26,7 +26,7 @@ int MuonWireIsWide(void)
   return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("bmi2") && !MuonWireNarrow;
 }
 
-/* Two neighbors are joined three times, to eight codes a time, which end on a byte */
+/* Neighbors are joined three times. The result is groups of eight codes, which end on a byte */
 __attribute__((target("avx512f,avx512bw,avx512vl"))) void MuonWirePackWide(unsigned width, uint64_t groups, const uint16_t *codes, unsigned char *to)
 {
   const __m512i   two = _mm512_set1_epi32((int)(1u | 1u << (16 + width))), low = _mm512_set1_epi64(0xFFFFFFFF);
@@ -45,7 +45,7 @@ __attribute__((target("avx512f,avx512bw,avx512vl"))) void MuonWirePackWide(unsig
   }
 }
 
-/* Code i begins in word i width / 16, and ends in this one or the next */
+/* Code i begins in word i width / 16, and ends in this word or the next */
 __attribute__((target("avx512f,avx512bw"))) void MuonWireUnpackWide(unsigned width, uint64_t groups, const unsigned char *from, uint16_t *codes)
 {
   const __mmask16 some = (__mmask16)((1u << width) - 1);
@@ -64,7 +64,7 @@ __attribute__((target("avx512f,avx512bw"))) void MuonWireUnpackWide(unsigned wid
   }
 }
 
-/* A word from each lane of some, the lowest lane first, before words + left, where 32 bytes are */
+/* Writes a word from each lane in some, the lowest lane first, before words + left. There must be room for 32 bytes */
 WIDE int32_t MuonWireShedWide(__mmask16 some, __m512i state, unsigned char *words, int32_t left)
 {
   const unsigned n    = (unsigned)_mm_popcnt_u32(some);
@@ -74,7 +74,7 @@ WIDE int32_t MuonWireShedWide(__mmask16 some, __m512i state, unsigned char *word
   return left - (int32_t)(2 * n);
 }
 
-/* Of 64 numbers that at each place */
+/* For each place, the entry of a table of 64 numbers */
 WIDE __m512i MuonWireLookUpWide(const __m512i table[4], __m512i place)
 {
   const __m512i lower = _mm512_permutex2var_epi32(table[0], place, table[1]), upper = _mm512_permutex2var_epi32(table[2], place, table[3]);
@@ -110,7 +110,7 @@ __attribute__((target("avx512f,avx512cd,avx512bw,avx512vl,bmi2,popcnt"))) int32_
 
       left = MuonWireShedWide(shed, s[h], words, left);
       s[h] = _mm512_mask_srli_epi32(s[h], shed, s[h], 16);
-      /* The upper halves of the products, shifted by one less than the frequency has bits: the quotient, or one less */
+      /* The upper halves of the products, shifted by the bits of the frequency minus 1, are the quotients, or one less */
       even     = _mm512_srli_epi64(_mm512_mul_epu32(s[h], i), 32);
       odd      = _mm512_mul_epu32(_mm512_srli_epi64(s[h], 32), _mm512_srli_epi64(i, 32));
       quotient = _mm512_srlv_epi32(_mm512_mask_blend_epi32(0xAAAA, even, odd), _mm512_sub_epi32(_mm512_set1_epi32(31), _mm512_lzcnt_epi32(f)));
@@ -162,7 +162,7 @@ __attribute__((target("popcnt"))) unsigned MuonWireCountsWide(const uint64_t *wo
   return kept;
 }
 
-/* Up to sixteen gaps as codes: four fields of four, where none of them has more than so many bits; a field waits behind 7 bits at most */
+/* Up to sixteen gaps are coded at a time as four fields of four codes, if no code has more than FIELD bits. The writer has at most 7 bits before */
   #define FIELD 12
   #define LIST  4096u
 
@@ -173,7 +173,7 @@ __attribute__((target("avx512f,avx512bw,popcnt"))) void MuonWireGapsWide(const M
   const __m512   divisor = _mm512_cvtepi32_ps(step);
   const __m128i  bits    = _mm_cvtsi32_si128((int)golomb->bits);
   MuonWireWriter writer  = *to;
-  uint32_t       next[1 + LIST + HALF]; /* behind each listed number, from that of the list before on */
+  uint32_t       next[1 + LIST + HALF]; /* each listed number plus 1, behind the last one of the list before */
 
   next[0] = 0;
   for (unsigned first = 0; first < length && writer.at <= writer.end; first += LIST) {
@@ -194,7 +194,7 @@ __attribute__((target("avx512f,avx512bw,popcnt"))) void MuonWireGapsWide(const M
       const unsigned  here = n - k < HALF ? n - k : HALF;
       const __mmask16 some = (__mmask16)((1u << here) - 1);
       const __m512i   gap  = _mm512_sub_epi32(_mm512_sub_epi32(_mm512_loadu_si512(next + k), _mm512_loadu_si512(next + k - 1)), one);
-      /* Both are below 2^17: the quotient is further from the next integer than its rounding */
+      /* Both are below 2^17: the distance of the quotient to the next integer is larger than its rounding error */
       const __m512i   zeros = _mm512_cvttps_epi32(_mm512_div_ps(_mm512_cvtepi32_ps(gap), divisor)), rest = _mm512_sub_epi32(gap, _mm512_mullo_epi32(zeros, step));
       const __mmask16 more   = _mm512_cmpge_epi32_mask(rest, cut);
       const __m512i   longer = _mm512_add_epi32(rest, cut), turned = _mm512_or_si512(_mm512_srli_epi32(longer, 1), _mm512_sll_epi32(_mm512_and_si512(longer, one), bits));

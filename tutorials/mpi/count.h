@@ -115,6 +115,11 @@ static inline long long CountSum(const int counts[], MPI_Comm comm)
   return sum;
 }
 
+/* MPICH's header does not make its functions visible, as Open MPI's does, and PETSc's flags may hide them */
+#if defined(__GNUC__)
+  #pragma GCC visibility push(default)
+#endif
+
 /*
    COUNTED(function, its parameters, its arguments, entries that this rank sends, their type, the
    communicator)
@@ -136,3 +141,7 @@ COUNTED(Alltoallv, (const void *a, const int n[], const int d[], MPI_Datatype t,
 COUNTED(Ireduce, (const void *a, void *b, int n, MPI_Datatype t, MPI_Op op, int root, MPI_Comm c, MPI_Request *q), (a, b, n, t, op, root, c, q), n, t, c)
 COUNTED(Iallreduce, (const void *a, void *b, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c, MPI_Request *q), (a, b, n, t, op, c, q), n, t, c)
 COUNTED(Ibcast, (void *b, int n, MPI_Datatype t, int root, MPI_Comm c, MPI_Request *q), (b, n, t, root, c, q), CountRank(c) == root ? n : 0, t, c)
+
+#if defined(__GNUC__)
+  #pragma GCC visibility pop
+#endif

@@ -80,7 +80,7 @@ PetscErrorCode MuonCompressorSetType(MuonCompressor c, MuonCompressorType type)
   c->othernorm  = PETSC_FALSE;
   c->factors    = PETSC_FALSE;
   c->keys       = "";
-  /* A family of types has one function for all, which looks at the name */
+  /* A family of types has one create function, which reads the name */
   PetscCall(PetscObjectChangeTypeName((PetscObject)c, type));
   PetscCall((*create)(c));
   PetscCall(MuonParametersSetType((PetscObject)c));
@@ -217,7 +217,7 @@ PetscErrorCode MuonCompressorSetFromOptions(MuonCompressor c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The keys with a meaning for the type: ratio is without one where a rank is set */
+/* The keys that have a meaning for the type. If a rank is set, ratio has none */
 PetscErrorCode MuonCompressorGoesBy_Private(MuonCompressor c, const char key[], PetscBool *does)
 {
   PetscBool ratio, rank;
@@ -359,7 +359,7 @@ PetscErrorCode MuonCompressorSetStep(MuonCompressor c, PetscInt step)
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  /* The stream has 32 bits for it, and the last number is that of no step */
+  /* The stream has 32 bits for the step, and the last number is reserved */
   PetscCheck(number >= 0 && number < (PetscInt64)UINT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Step %" PetscInt_FMT ", expected 0 or more and less than 2^32 - 1", step);
   c->step = step;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -387,7 +387,7 @@ PetscErrorCode MuonCompressorGetStatus(MuonCompressor c, MuonStatus *status)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Scratch memory to be shared with others; a compressor that was given none makes its own */
+/* Sets scratch memory that other objects share. Without this call a compressor allocates its own */
 PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor c, MuonWorkspace work)
 {
   PetscFunctionBegin;
@@ -436,7 +436,7 @@ PetscErrorCode MuonCompressorView(MuonCompressor c, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Drops state and scratch memory and keeps the parameters */
+/* Frees state and scratch memory, and keeps the parameters */
 PetscErrorCode MuonCompressorReset(MuonCompressor c)
 {
   PetscFunctionBegin;

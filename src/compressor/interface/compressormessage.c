@@ -1,5 +1,5 @@
 /*
-   Messages of arrays: headers, blocks, entropy coding and the check of what came.
+   Messages of arrays: headers, blocks, entropy coding, and the check of received messages.
 */
 #include <petscmuon/private/muoncompressorcodec.h>
 
@@ -21,11 +21,11 @@ PetscErrorCode MuonCompressorSetCount(MuonCompressor c, MuonCompressorLayout *la
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Adds the cost of a message without blocks, or of a block, from its payload in uncompressed codecs; the headers of a group are in no block */
+/* Adds the cost of a message without blocks, or of a block, from its payload in uncompressed codecs. The headers of a group belong to no block */
 static void AddCost(MuonCompressor c, const MuonCompressorLayout *max, const MuonCompressorLayout *layout, const unsigned char payload[], PetscBool entropy, MuonCompressorCost *cost)
 {
   if (cost == NULL) return;
-  /* What falls by chance costs its expectation */
+  /* The cost of a random choice is its expectation */
   cost->paper += layout->chance > 0.0 ? (PetscLogDouble)layout->chance * MuonCompressorPaperBits_Private(max, c->paperbits) : MuonCompressorPaperBits_Private(layout, c->paperbits);
   if (entropy) cost->entropy += MuonCompressorEntropy_Private(layout, payload);
 }
@@ -38,7 +38,7 @@ PetscErrorCode MuonValidatedDestroy(MuonValidated *message)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A buffer of so many bytes, of which nothing is kept where it grows */
+/* A buffer of at least that many bytes. Its contents are lost when it grows */
 static PetscErrorCode MuonValidatedReserve_Private(size_t bytes, MuonValidated *message)
 {
   PetscFunctionBegin;
@@ -68,8 +68,8 @@ PetscErrorCode MuonCompressorGetMaxBytesOf(MuonCompressor c, const MuonArray *sh
 }
 
 /*
-   Block b of T - R at buf + *sent, in what is left of the buffer of own first where it is entropy-coded. Both
-   lengths and the cost are added to
+   Writes block b of T - R at buf + *sent. With entropy coding it is first written into the rest of the buffer own. Adds to both
+   lengths and to the cost
 */
 static PetscErrorCode MuonCompressorEncodeBlock_Private(MuonCompressor c, PetscInt b, const MuonArray *T, const MuonArray *R, size_t capacity, unsigned char buf[], size_t *sent, MuonValidated *own, PetscBool entropy, MuonCompressorCost *cost)
 {
@@ -86,7 +86,7 @@ static PetscErrorCode MuonCompressorEncodeBlock_Private(MuonCompressor c, PetscI
   PetscFunctionBegin;
   if (R != NULL) rb = MuonCompressorBlock_Private(R, block);
   layout = max;
-  /* Positions and natural codes are written uncompressed, then close to their entropy where that is shorter */
+  /* Positions and natural codes are written uncompressed, and then entropy-coded if that is shorter */
   coded = MuonWireKindIsCoded((MuonWireKind)max.header.kind, (MuonWireValues)max.header.values) ? PETSC_TRUE : PETSC_FALSE;
   if (coded) {
     if (b == 0) PetscCall(MuonValidatedReserve_Private(capacity, own));
@@ -98,7 +98,7 @@ static PetscErrorCode MuonCompressorEncodeBlock_Private(MuonCompressor c, PetscI
   PetscUseTypeMethod(c, encode, &tb, R != NULL ? &rb : NULL, &layout, to + before);
   PetscCall(MuonLogDeviceEnd(T->memory, flops));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  /* How long the header is, is known now: a message of fewer things may have a shorter one */
+  /* Only now the length of the header is known: a message with a smaller count can have a shorter header */
   after = MuonWireMessageHeaderBytes(&layout.header);
   if (after < before) PetscCall(PetscArraymove(to + after, to + before, (size_t)layout.header.bytes));
   (void)MuonWireMessageWrite(to, &layout.header);
@@ -139,8 +139,8 @@ PetscErrorCode MuonCompressorEncodeArray(MuonCompressor c, const MuonArray *T, c
 }
 
 /*
-   The message of a block behind those before it, message->bytes long together: where they came as long as all
-   are uncompressed, else in the buffer
+   Appends the message of a block to the messages before it, message->bytes bytes in all. They stay in the received memory as long
+   as all are uncompressed, otherwise they are in the buffer
 */
 static PetscErrorCode MuonCompressorValidateBlock_Private(MuonCompressor c, PetscInt b, const MuonArray *shape, size_t bytes, const unsigned char from[], PetscBool entropy, MuonCompressorCost *cost, MuonValidated *message, PetscBool *valid)
 {
@@ -226,7 +226,7 @@ PetscErrorCode MuonCompressorDecodeValidated(MuonCompressor c, const MuonValidat
     PetscCall(MuonCompressorSetCount(c, &layout, header.count));
     PetscCall(MuonWorkspaceMark(work, &mark));
     PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
-    /* A message of nothing is zero */
+    /* A message without entries is zero */
     if (header.count == 0 && !add) PetscCall(MuonArrayZero(&array));
     if (header.count > 0) PetscUseTypeMethod(c, decode, &layout, at + MuonWireMessageHeaderBytes(&header), add, scale, &array);
     PetscCall(MuonLogDeviceEnd(Y->memory, flops));

@@ -52,7 +52,7 @@ static const MuonParameter MuonCompressorParameters[] = {
   {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 #undef AT
 
-/* How uncompressed messages travel is chosen at the set-up, by their values: those of an object, or of one that follows it */
+/* The set-up chooses the format of uncompressed messages by the values of the object, or of an object with it as parent */
 static PetscBool MuonCompressorKeepsValues_Private(MuonCompressor c)
 {
   PetscBool keeps = c->assignment && c->parameters.fixed ? PETSC_TRUE : PETSC_FALSE;

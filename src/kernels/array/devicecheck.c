@@ -1,6 +1,6 @@
 /*
-   The kernels of a device beside those of the host. Each column goes through the same calls with the same
-   arrays on the host, of which a device makes copies; what the first one gave is kept as hashes and numbers.
+   Compares the kernels of a device with those of the host. Both run the same calls with the same arrays. The arrays are on
+   the host, and a device copies them. The results of the host are stored as hashes and numbers.
 */
 #include "muondevicecheck.h"
 #include "../codec/muonkernels.h"
@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sides of the arrays are cut to this, so that a large layer is checked in a moment */
+/* The largest side of an array. A large layer is cut to it, which makes the check short */
 #define MOST 256
-/* More than there are calls of kernels */
+/* More than the calls of kernels */
 #define RESULTS 128
-/* The arrays, each with room for all that a kernel writes */
+/* The arrays. Each has room for the longest result of a kernel */
 enum {
   T,
   R,
@@ -31,7 +31,7 @@ enum {
 typedef struct {
   const MuonKernels *kernels;
   const MuonKernels *host;
-  size_t             m, n, ld, bytes; /* of an array with its gaps */
+  size_t             m, n, ld, bytes; /* bytes of an array with its gaps */
   char              *array[ARRAYS];
   double             f0[2 * MOST], f1[2 * MOST];
   int64_t            place[2 * MOST];
@@ -39,7 +39,7 @@ typedef struct {
   struct {
     uint64_t hash;
     double   number;
-  } result[RESULTS]; /* of the host */
+  } result[RESULTS]; /* the results of the host */
   const char *bad;
 } Check;
 
@@ -57,7 +57,7 @@ static uint64_t Hash(const char *data, size_t bytes)
   return hash;
 }
 
-/* After each call: so many bytes of its output and all of the others are the same, its number is within a bound of the host's. Then all outputs are as they were */
+/* After a call: output and other arrays must be those of the host, and the number within bound of the host's. The outputs are then set back */
 static void Compare(Check *s, const char *name, size_t bytes, double number, double bound)
 {
   char          *out  = s->array[OUT];
@@ -187,7 +187,7 @@ static void CheckMessages(Check *s)
   RUN(Dequantize, d * size, (d, codes, 0.013, o));
 }
 
-/* Within so many roundings of a sum. What orthonormalizes is not here: two methods may well differ where a matrix has not as many directions as columns */
+/* Products agree within the rounding of their sums. Orthonormal factors are not compared: they are not unique for a matrix of lower rank */
 static void CheckProducts(Check *s)
 {
   const MuonKernels *k = s->kernels, *host = s->host;
@@ -224,7 +224,7 @@ int MuonKernelDeviceCheck(MuonPrecision precision, size_t m, size_t n, size_t le
   s->m    = m;
   s->n    = n;
   device->stage(1);
-  /* Without gaps and with some */
+  /* Without and with gaps */
   for (size_t gaps = 0; gaps < 2 && m * n > 0 && s->bad == NULL; gaps++) {
     const size_t entries = (m + 3 * gaps) * n + 64, room = (entries + MuonKernelTopRoom(m * n, m * n)) * sizeof(double) + MuonKernelTopScratch(m * n, sizeof(double));
 
@@ -236,7 +236,7 @@ int MuonKernelDeviceCheck(MuonPrecision precision, size_t m, size_t n, size_t le
     for (int a = T; a <= B; a++) {
       MuonKernelStreamWords(&stream, (uint64_t)a << 32, entries, (uint32_t *)s->array[CODES]);
       for (size_t k = 0; k < entries; k++) {
-        /* Zeros of both signs, ties, powers of two and what lies between, over many binades */
+        /* Zeros of both signs, ties, powers of two and other numbers, over many binades */
         const uint32_t word = ((const uint32_t *)s->array[CODES])[k];
         const double   x    = ((word & 32u) != 0 ? -1.0 : 1.0) * (double)(word >> 6 >> word % 27) / 4194304.0;
 

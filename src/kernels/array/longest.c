@@ -4,14 +4,14 @@
 #include "../codec/muonkernels.h"
 #include <string.h>
 
-/* No two are equal: they are compared by their places at last */
+/* No two lengths are equal: equal values are ordered by their places */
 static int Precedes(const MuonKernelLength *x, const MuonKernelLength *y)
 {
   if (x->exponent != y->exponent) return x->exponent > y->exponent;
   return x->fraction != y->fraction ? x->fraction > y->fraction : x < y;
 }
 
-/* The root goes down to its place in a heap whose first is at the top */
+/* Moves the root down to its place in a heap with the longest at the top */
 static void SiftDown(size_t size, size_t root, const MuonKernelLength **heap)
 {
   const MuonKernelLength *moved = heap[root];
@@ -25,7 +25,7 @@ static void SiftDown(size_t size, size_t root, const MuonKernelLength **heap)
   heap[root] = moved;
 }
 
-/* A tenth is kept as a rule: to sort all of them takes five times as long */
+/* A heap, because usually a tenth is kept: sorting all lengths takes five times as long */
 void MuonKernelSelectVectors(size_t vectors, const MuonKernelLength *lengths, size_t count, unsigned char *bitmap, const MuonKernelLength **scratch)
 {
   memset(bitmap, 0, (vectors + 7) / 8);

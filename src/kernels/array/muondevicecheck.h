@@ -1,5 +1,5 @@
 /*
-   The kernels of a device beside those of the host, on the same numbers. Raw pointers, no PETSc, no MPI.
+   Compares the kernels of a device with those of the host, on the same numbers. Raw pointers, no PETSc, no MPI.
 */
 #pragma once
 
@@ -8,9 +8,8 @@
 MUON_C_BEGIN
 
 /*
-   1 where all agree on arrays of n lines of m entries of that precision: to the last bit, or within the
-   rounding of sums where sums have another order. Else what names the first kernel that does not; it is empty
-   where memory ran out
+   Returns 1 if all kernels agree on arrays of n lines of m entries of that precision: to the last bit, or within rounding if
+   sums have another order. Otherwise what names the first kernel that differs. It is empty if there was no memory
 */
 int MuonKernelDeviceCheck(MuonPrecision precision, size_t m, size_t n, size_t length, char what[]);
 

@@ -1,6 +1,6 @@
 /*
-   The arithmetic of one entry, for the host and for devices: C99 that is C++11 as well. Bits go through
-   memcpy(), which all compilers make a register move of.
+   The arithmetic of one entry, for the host and for devices, in C99 that is also C++11. memcpy() converts between numbers
+   and bits. All compilers turn it into a register move.
 */
 #pragma once
 
@@ -28,13 +28,13 @@ MUON_ENTRY float BitsFloat(uint32_t bits)
   return x;
 }
 
-/* Reaches the sign bit exactly where the number is not finite */
+/* The sign bit of the result is set exactly if the number is not finite */
 MUON_ENTRY uint32_t FloatReached(uint32_t bits)
 {
   return (bits & ~SIGN_BIT) + EXPONENT_1;
 }
 
-/* 2^-exponent as the product of two factors: one alone may not be representable */
+/* 2^-exponent as a product of two factors, because one factor may not be representable */
 static inline void PowerOfTwo(int exponent, double factor[2])
 {
   factor[0] = ldexp(1.0, -(exponent / 2));
@@ -48,9 +48,8 @@ MUON_ENTRY double Power(double t, double p)
 }
 
 /*
-   Natural compression: 23 bits of a random word are added to the mantissa, of which nothing stays but a
-   carry. Subnormal magnitudes become zero, of which there is one; a carry out of the largest exponent stays
-   at 2^127
+   Natural compression: 23 bits of a random word are added to the mantissa. Only the carry into the exponent is kept.
+   Subnormal magnitudes become a zero without sign. A carry out of the largest exponent gives 2^127
 */
 MUON_ENTRY uint16_t NaturalCode(uint32_t bits, uint32_t word)
 {
@@ -66,7 +65,7 @@ MUON_ENTRY float NaturalValue(uint16_t code)
   return BitsFloat((uint32_t)(code & 255u) << 23 | (uint32_t)(code >> 8) << 31);
 }
 
-/* To nearest even; the sign is apart, so that a NaN does not carry into a zero */
+/* Rounds to nearest even. The sign is separate, so that a NaN does not become a zero by a carry */
 MUON_ENTRY uint32_t RoundBF16(uint32_t magnitude)
 {
   return (magnitude + 0x7FFFu + (magnitude >> 16 & 1u)) & 0xFFFF0000u;

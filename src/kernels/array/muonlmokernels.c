@@ -1,12 +1,12 @@
 #if !defined(REAL)
 /*
-   Norms of the vectors of arrays as numbers, their sums and their largest entries. This file includes itself
-   once for each precision: REAL is the type of an entry, REAL_NAME(name) the name of a function.
+   Norms of the vectors of an array, their sums and their largest entries. This file includes itself once for each
+   precision: REAL is the type of an entry, REAL_NAME(name) the name of a function.
 */
   #include "muonlmokernels.h"
   #include "muonpass.h"
 
-  /* Strided vectors whose partial results stay in the first cache while the contiguous ones pass */
+  /* The number of strided vectors at a time: their partial results stay in the first cache */
   #define STRIP 256
   #define GROUP 64
 
@@ -25,7 +25,7 @@ void MuonKernelVectorNorms(size_t count, double p, const double *most, const dou
   }
 }
 
-/* The largest of c, and whether there is one that is not 0 */
+/* Finds the largest c. Returns whether there is one that is not 0 */
 static int Largest(size_t count, const double *size, const int *exponent, size_t *largest)
 {
   int any = 0;
@@ -39,7 +39,7 @@ static int Largest(size_t count, const double *size, const int *exponent, size_t
   return any;
 }
 
-/* c_k over the largest, in [0, 1] */
+/* c_k divided by the largest, in [0, 1] */
 static double Ratio(const double *size, const int *exponent, size_t k, size_t largest)
 {
   return ldexp(size[k] / size[largest], exponent[k] - exponent[largest]);
@@ -103,7 +103,7 @@ void MuonKernelVectorFactors(size_t count, const double *size, const int *expone
 
 #else
 
-/* Entry number k of a vector goes to partial sum k % LANES, whichever way the vector lies */
+/* Entry number k of a vector is added to partial sum k % LANES, for contiguous and for strided vectors */
 MUON_KERNEL_CLONES void REAL_NAME(MuonKernelVectorSums)(size_t m, size_t n, const void *X, size_t ldx, int strided, int power, double *sum)
 {
   const REAL *x = (const REAL *)X;
@@ -124,7 +124,7 @@ MUON_KERNEL_CLONES void REAL_NAME(MuonKernelVectorSums)(size_t m, size_t n, cons
   }
 }
 
-/* Vectors and entries come in order: among equals the first stays. No comparison finds NaN */
+/* The order is that of vectors and entries, so that the first of equal entries is found. A NaN is never found */
 void REAL_NAME(MuonKernelVectorArgMax)(size_t m, size_t n, const void *X, size_t ldx, int strided, double *most, int64_t *place)
 {
   const REAL *x = (const REAL *)X;
@@ -137,7 +137,7 @@ void REAL_NAME(MuonKernelVectorArgMax)(size_t m, size_t n, const void *X, size_t
     REAL   best  = 0;
     size_t where = 0;
 
-    /* The largest of a group, then whether it is larger than what came before */
+    /* The largest of a group, then a comparison with the largest before it */
     for (size_t top = 0; top < m; top += GROUP) {
       const size_t bottom = m - top < GROUP ? m : top + GROUP;
       REAL         here   = 0;

@@ -1,18 +1,17 @@
 /*
-   Kernels that are written once for the host and for devices. A file of them has KERNEL(type, name) before the arguments of
-   each, names its arrays by READ, WRITE or LIST, and goes over their entries by PASS and what follows it.
-   The host includes the file once for each precision (muontwice.h); these are its loops. A device includes it
-   once, as templates (muonkokkos.hpp).
+   Kernels that are written once for the host and for devices. In such a file KERNEL(type, name) begins a kernel, READ, WRITE
+   and LIST name its arrays, and PASS and the macros below it loop over entries. The host includes the file once for each
+   precision (muontwice.h); this header has its loops. A device includes it once, as templates (muonkokkos.hpp).
 
-   An array x has n contiguous vectors of m entries, ldx from one to the next: its entry i of vector j is
-   AT(x) in a pass. No pass may depend on the order of the entries. A list has no gaps.
+   An array x has n contiguous vectors of m entries, with the distance ldx. In a pass AT(x) is entry i of vector j. A pass
+   must not depend on the order of the entries. A list has no gaps.
 */
 #pragma once
 
 #include "muonstretch.h"
 #include "muonentry.h"
 
-/* Partial sums, and entries of a block whose partial sums are added up before the next one begins */
+/* The number of partial sums, and the entries of a block. At the end of a block the partial sums are added up */
 #define LANES 8
 #define BLOCK ((size_t)1024)
 
@@ -33,7 +32,7 @@
     for (size_t k = 0; k < (count); k++) { \
       __VA_ARGS__; \
     }
-  /* With declarations that depend on the vector alone */
+  /* With declarations that depend only on the vector */
   #define PASS_WITH(declarations, ...) \
     do { \
       for (size_t j = 0; j < n; j++) { \
@@ -45,7 +44,7 @@
     } while (0)
   #define PASS(...) PASS_WITH((void)0, __VA_ARGS__)
 
-  /* Over the entries number first ... first + count - 1, k counting from 0 */
+  /* Loops over the entries number first ... first + count - 1; k counts from 0 */
   #define RANGE(k, first, count, ...) \
     for (size_t done_ = 0, run_, j = m > 0 ? (first) / m : 0, at_ = (first)-j * m; done_ < count; done_ += run_, j++, at_ = 0) { \
       run_ = m - at_ < count - done_ ? m - at_ : count - done_; \
@@ -55,7 +54,7 @@
       } \
     }
 
-  /* any = whether the top bit of reached, to which the body adds by |=, is set at any entry */
+  /* any = whether the body has set the top bit of reached, by |=, for any entry */
   #define EACH_ANY(any, type, k, count, ...) \
     do { \
       type reached = 0; \
@@ -66,7 +65,7 @@
     EACH_ANY( \
       any, BITS, j, n, for (size_t i = 0; i < m; i++) { __VA_ARGS__; })
 
-  /* Adds the terms of entries first ... end - 1 to eight partial sums, and these in pairs to the total */
+  /* Adds the terms of entries first ... end - 1 to eight partial sums, and these pairwise to the total */
   #define ADD_LANES(total, first, end, ...) \
     do { \
       double lane[LANES] = {0, 0, 0, 0, 0, 0, 0, 0}; \
@@ -77,7 +76,7 @@
       for (size_t i = k; i < end; i++) lane[i - k] += __VA_ARGS__; \
       total += ((lane[0] + lane[4]) + (lane[1] + lane[5])) + ((lane[2] + lane[6]) + (lane[3] + lane[7])); \
     } while (0)
-  /* The sum of a term of double, block by block */
+  /* The sum of a term in double, block by block */
   #define PASS_SUM(total, ...) \
     do { \
       total = 0; \
@@ -88,13 +87,13 @@
         } \
       } \
     } while (0)
-  /* Likewise one after the other */
+  /* The sum of a term in the order of entries */
   #define PASS_ORDERED(total, ...) \
     do { \
       total = 0; \
       PASS(total += __VA_ARGS__); \
     } while (0)
-  /* The largest of a term that is an unsigned integer, in a vector or all of them */
+  /* The largest value of a term, an unsigned integer, in a part of a vector or in all vectors */
   #define MAX_LANES(most, type, first, end, ...) \
     do { \
       type   lane[LANES] = {0, 0, 0, 0, 0, 0, 0, 0}; \

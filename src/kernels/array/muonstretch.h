@@ -1,6 +1,6 @@
 /*
-   Stretches of 64 entries in the order of memory, and the words of the bits that belong to them. For the
-   files of this component alone.
+   Stretches of 64 entries in the order of memory, and the words of a bitmap that belong to them. Only for the files of
+   this component.
 */
 #pragma once
 
@@ -10,12 +10,12 @@
 
 #define WORD 64
 
-/* Where an entry lies: in which line, and where in it */
+/* The place of an entry: the line, and the place in the line */
 typedef struct {
   size_t line, at;
 } Place;
 
-/* Lines without gaps in all three arrays are one line */
+/* If all three arrays have no gaps, their lines are one line */
 static inline void Flatten(size_t *m, size_t *n, size_t ld1, size_t ld2, size_t ld3)
 {
   if (*n < 2 || (*m == ld1 && *m == ld2 && *m == ld3)) {
@@ -39,8 +39,7 @@ MUON_KERNEL_INLINE void Advance(size_t m, size_t some, Place *place)
 }
 
 /*
-   Some entries of size bytes from a place on: where they lie, or a copy of those that lie in more than one
-   line
+   Returns some entries of size bytes from a place on: in memory if they lie in one line, otherwise a copy
 */
 MUON_KERNEL_INLINE const void *Stretch(size_t size, size_t m, const void *X, size_t ldx, Place place, size_t some, void *copy)
 {
@@ -68,8 +67,7 @@ MUON_ENTRY int IsLittleEndian(void)
 }
 
 /*
-   The word of bits that begins at bit first, a multiple of 64, of as many as there are behind it, of which
-   some belong to it
+   The word of a bitmap that begins at bit first, a multiple of 64. Only its first some bits are used
 */
 MUON_ENTRY uint64_t LoadWord(const unsigned char *bits, size_t first, size_t some)
 {
@@ -106,7 +104,7 @@ MUON_ENTRY size_t CountOnes(uint64_t word)
 #endif
 }
 
-/* The number of the lowest bit of a word that is not zero */
+/* The number of the lowest set bit of a word that is not zero */
 MUON_KERNEL_INLINE unsigned LowestBit(uint64_t word)
 {
 #if defined(__GNUC__)

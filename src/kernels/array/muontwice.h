@@ -1,12 +1,12 @@
 /*
-   A file of kernels is written once and read for each precision: it defines TWICE, its own name, and includes
-   this, which includes it again with REAL, the type of an entry, OTHER, that of the other precision, BITS,
-   the integers of the width of REAL, REAL_LETTER, the letter of its BLAS routines, and REAL_NAME(name), the
-   name of a function.
+   Compiles a file of kernels once for each precision. The file defines TWICE, its own name, and includes this header, which
+   includes the file again for each precision. It defines REAL, the type of an entry, OTHER, the type of the other precision,
+   BITS, the integers with the width of REAL, REAL_LETTER, the letter of the BLAS routines, and REAL_NAME(name), the name of a
+   function.
 
-   What defines PAIRED as well is read for pairs of reals, too, complex numbers: REAL is then a struct of two,
-   PART always the type of one. REAL_OF(x) makes an entry of a real, REAL_PAIRS is 0 or 1, and
-   REAL_T the transposition that the BLAS is asked for.
+   If a file also defines PAIRED, it is compiled for complex numbers, too: REAL is then a struct of two numbers. PART is
+   always the type of a real number. REAL_OF(x) converts a real number to an entry, REAL_PAIRS is 0 or 1, and REAL_T is the
+   transposition for the BLAS.
 */
 #pragma once
 

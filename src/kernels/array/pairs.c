@@ -26,7 +26,7 @@ void MuonKernelPairBits(size_t count, const unsigned char *bits, unsigned char *
 
 #else
 
-/* Of singles the squares are normal doubles, and their sum is one */
+/* In single precision squares and their sum are normal numbers in double */
 static double REAL_NAME(Modulus)(REAL x, REAL y)
 {
   return sizeof(REAL) == sizeof(float) ? sqrt((double)x * (double)x + (double)y * (double)y) : hypot((double)x, (double)y);

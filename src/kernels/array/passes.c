@@ -1,8 +1,8 @@
 #if !defined(REAL) && !defined(MUON_KERNELS_DEVICE)
 /*
-   Linear combinations and norms of arrays, and the matrices that are made of numbers of their vectors: for
-   host and devices (muonpass.h). REAL is the type of an entry, OTHER that of the other precision, BITS the
-   integers of the width of REAL.
+   Linear combinations and norms of arrays, and matrices that are computed from numbers of their vectors, for the host and
+   for devices (muonpass.h). REAL is the type of an entry, OTHER the type of the other precision, BITS the integers with the
+   width of REAL.
 */
   #include "muonpass.h"
   #include <float.h>
@@ -13,7 +13,7 @@
 
 #else
 
-  /* What a sum of squares that is not less has lost to underflow is far below its last bit */
+  /* A sum of squares of at least this size loses much less than its last bit to underflow */
   #define LEAST_SQUARES  1e-250
   #define TOP_BIT        ((BITS)1 << (8 * sizeof(BITS) - 1))
 
@@ -26,21 +26,21 @@ FUNCTION(BITS, ImageOf)(REAL x)
 }
 
 /*
-   Reaches the top bit exactly where |x| reaches the number whose bits are limit: absolute values are in the
-   order of their bits, those that are not finite at the end
+   The top bit of the result is set exactly if |x| is at least the number with the bits limit: absolute values have the
+   order of their bits, and numbers that are not finite come last
 */
 FUNCTION(BITS, Reached)(REAL x, BITS limit)
 {
   return (REAL_NAME(ImageOf)(x) & ~TOP_BIT) + (TOP_BIT - limit);
 }
 
-/* No branch on the sign of an entry, which no processor predicts; and no negative zero */
+/* There is no branch on the sign of an entry, because processors cannot predict it, and no negative zero */
 FUNCTION(REAL, SignTimes)(REAL x, double f)
 {
   return (REAL)fabs(f) * (REAL)((f < 0 ? -1 : 1) * ((x > 0) - (x < 0)));
 }
 
-/* 1 where z was not finite */
+/* Replaces z if it is not finite, and then returns 1 */
 FUNCTION(double, Replace)(REAL *z, BITS infinite, REAL replacement)
 {
   if ((REAL_NAME(Reached)(*z, infinite) & TOP_BIT) == 0) return 0;
@@ -59,7 +59,7 @@ KERNEL(int, IsBelow)(size_t m, size_t n, const void *X, size_t ldx, double limit
   return !any;
 }
 
-/* a x + b y, for x of the same precision or the other one; y is not read where b is 0 */
+/* a x + b y, for x of the same or the other precision. y is not read if b is 0 */
   #define COMBINED(type) (sizeof(type) != sizeof(REAL) ? (REAL)(b == 0 ? a * (double)AT(x) : a * (double)AT(x) + b * (double)AT(y)) : b == 0 ? ra * (REAL)AT(x) : ra * (REAL)AT(x) + rb * AT(y))
 
   #define AXPBY(name, type) \
@@ -146,7 +146,7 @@ KERNEL(double, MaxAbs)(size_t m, size_t n, const void *X, size_t ldx)
   return islessequal((double)largest, DBL_MAX) ? (double)largest : HUGE_VAL;
 }
 
-/* Of X 2^-exponent: scaling by a power of two changes no bit of quotients by the norm */
+/* The norm of X 2^-exponent: scaling by a power of two changes no bit of a quotient by the norm */
 LOCAL(double, ScaledSumSquares)(size_t m, size_t n, const void *X, size_t ldx, int exponent)
 {
   double f[2], total;
@@ -166,7 +166,7 @@ KERNEL(double, Norm)(size_t m, size_t n, const void *X, size_t ldx, int *exponen
   double       most;
 
   *exponent = 0;
-  /* Almost always nothing overflowed, and what may have underflowed is nothing beside the rest */
+  /* The usual case: no overflow, and a sum that is much larger than anything lost to underflow */
   if (isgreater(sum, 1e-200) && isless(sum, 1e300)) return frexp(sqrt(sum), exponent);
   most = CALL(MaxAbs)(m, n, X, ldx);
   if (most == 0 || most > DBL_MAX) return most;
@@ -200,7 +200,7 @@ KERNEL(int, VectorLength)(size_t m, const void *X, double p, MuonKernelLength *l
     if (most > 0 && p < HUGE_VAL) {
       READ(REAL, x, X);
       (void)frexp(most, &exponent);
-      /* A power of two rounds nothing: lengths that are equal compare as equal */
+      /* A power of two causes no rounding: equal lengths compare as equal */
       scale = simple ? ldexp(0.5, exponent) : most;
       PASS_ORDERED(sum, Power(fabs((double)AT(x)) / scale, p));
       if (simple) exponent = (int)p * (exponent - 1);
@@ -269,7 +269,7 @@ KERNEL(void, VectorPowers)(size_t m, size_t n, const void *X, size_t ldx, int st
   READ(REAL, x, X);
   LIST(const double, top, most, vectors);
   LIST(double, s, sum, vectors);
-  /* The host reads the memory in its order, with the same additions */
+  /* The host reads memory in its order. The additions are the same */
   if (strided && !IS_DEVICE) {
     EACH(k, vectors, s[k] = 0);
     PASS(if (top[i] != 0) s[i] += Power(fabs((double)AT(x)) / top[i], p));

@@ -1,7 +1,7 @@
 #if !defined(REAL) && !defined(MUON_KERNELS_DEVICE)
 /*
-   Entries as strings without gaps, by their numbers, and as values and codes of messages: for host and
-   devices (muonpass.h). REAL is the type of an entry.
+   Copies entries to lists without gaps, by their numbers, and converts them to the values and codes of messages, for the
+   host and for devices (muonpass.h). REAL is the type of an entry.
 */
   #include "muonkernels.h"
   #include "../array/muonpass.h"
@@ -72,7 +72,7 @@ KERNEL(int, ToSingle)(size_t count, const void *X, int bf16, float *Y)
   EACH_ANY(any, uint32_t, k, count, {
     const uint32_t bits = FloatBits((float)x[k]), magnitude = bits & ~SIGN_BIT, rounded = bf16 ? RoundBF16(magnitude) : magnitude;
 
-    /* A NaN is seen before the rounding, the Inf that it makes after it */
+    /* A NaN is detected before the rounding, an Inf that the rounding makes after it */
     y[k] = BitsFloat(rounded | (bits & SIGN_BIT));
     reached |= FloatReached(bits) | FloatReached(rounded);
   });

@@ -10,10 +10,10 @@
   #include "../array/muonstretch.h"
   #include "../array/muonentry.h"
 
-/* Entries for which random words are made at once */
+/* The number of entries for which random words are computed at a time */
   #define CHUNK 2048
 
-/* The numbers of the bits that are set, below some */
+/* Lists the numbers below some of the set bits */
 MUON_KERNEL_INLINE size_t PlacesPlain(const unsigned char *bitmap, size_t first, size_t some, uint32_t *place)
 {
   size_t kept = 0;
@@ -28,7 +28,7 @@ MUON_KERNEL_INLINE size_t PlacesPlain(const unsigned char *bitmap, size_t first,
     #include <immintrin.h>
     #define LANES 16
 
-/* The same for whole words; what is stored behind the places does not count */
+/* The same for whole words. It may write behind the last place */
 __attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt"), optimize("O3"))) static size_t PlacesWide(const unsigned char *bitmap, size_t first, size_t some, uint32_t *place)
 {
   unsigned char count[WORD];
@@ -69,8 +69,8 @@ MUON_KERNEL_CLONES int MuonKernelNaturalKept(size_t entries, const float *values
     if (kept > CHUNK / 4) MuonKernelStreamWords(stream, e, some, words);
     else {
       /*
-         Four words are computed for each of few entries, which is quicker than to see which of them share a
-         block
+         For few entries a block of four words is computed for each entry. This is faster than finding entries that share
+         a block
       */
       for (size_t k = 0; k < kept; k++) {
         number[k] = (uint32_t)(e / 4) + place[k] / 4;

@@ -1,13 +1,13 @@
 /*
-   State in 16 and 8 bits. A number is rounded up or down at random and without bias, by a random word of its own.
+   State in 16 and 8 bits. Each number is rounded up or down at random, without bias, by its own random word.
 
      bf16      the upper half of the binary32
      int8      scale level / 127, levels from -127 to 127
-     quartic8  scale (level / 255)^4, levels from 0 to 255, for what is not negative; what is above 0 stays above 0
+     quartic8  scale (level / 255)^4, levels from 0 to 255, for numbers that are not negative; positive numbers stay positive
 
-   In 8 bits a scale, the largest absolute value, belongs to at most 256 entries of a row: columns 256 k to 256 k + 255, so
-   that no block has entries on two ranks. Numbers are counted as they lie in the whole layer. Packed numbers that are rounded
-   to nearest once more are the same.
+   With 8 bits at most 256 entries of a row share a scale, their largest absolute value: columns 256 k to 256 k + 255. A
+   block therefore never has entries on two ranks. Entries are numbered by their places in the whole layer. Rounding packed
+   numbers to nearest again does not change them.
 */
 #include <petscmuon/private/muonarray.h>
 #include "../array/muonentry.h"
@@ -15,7 +15,7 @@
 
 #define BLOCK MUON_PACKED_BLOCK
 
-/* Scales of the rows of a block of columns, one block behind the other, and then the codes as entries lie */
+/* The memory has the scales first, those of all rows of a block of columns for each block, and then the codes in the order of the entries */
 static float *Scales(const MuonArray *packed, size_t row, size_t column)
 {
   return (float *)packed->data + column / BLOCK * MuonArrayRows(packed) + row;
@@ -35,7 +35,7 @@ MUON_ENTRY double Quartic(int level)
   return square * square;
 }
 
-/* Of a part of the scale; none of the operations has a branch */
+/* The code of a number divided by the scale. There is no branch */
 MUON_ENTRY unsigned char QuarticCode(double part, uint32_t word)
 {
   const double root = 255 * sqrt(sqrt(part)), most = root < 255 ? root : 255;
@@ -46,7 +46,7 @@ MUON_ENTRY unsigned char QuarticCode(double part, uint32_t word)
   return (unsigned char)(level + ((level == 0) & (part > 0)));
 }
 
-/* Of a constant number of entries, so that compilers make vector code of it */
+/* The number of entries is constant, so that compilers can use vectors */
 MUON_KERNEL_CLONES static void Round(int quartic, const float x[BLOCK], const float scale[BLOCK], const uint32_t words[BLOCK], unsigned char *code)
 {
   double part[BLOCK];
@@ -59,7 +59,7 @@ MUON_KERNEL_CLONES static void Round(int quartic, const float x[BLOCK], const fl
   }
 }
 
-/* A vector of a tile, in single precision; 1 where all of it is finite there */
+/* Loads a vector of a tile in single precision. Returns 1 if it is finite there */
 static int Load(const MuonArray *tile, size_t v, float x[BLOCK])
 {
   int finite = 1;
@@ -71,7 +71,7 @@ static int Load(const MuonArray *tile, size_t v, float x[BLOCK])
   return finite;
 }
 
-/* A tile is at most 256 x 256 entries of one block of columns */
+/* A tile has at most 256 x 256 entries, all in one block of columns */
 static int SetTile(const MuonStateForm *form, const MuonArray *tile, size_t row, size_t column, const MuonArray *packed)
 {
   float *const scale  = Scales(packed, row, column);
@@ -79,7 +79,7 @@ static int SetTile(const MuonStateForm *form, const MuonArray *tile, size_t row,
   float        x[BLOCK] = {0}, scales[BLOCK] = {0};
   uint32_t     words[BLOCK];
 
-  for (size_t e = 0; e < BLOCK; e++) words[e] = (uint32_t)1 << 31; /* nearest */
+  for (size_t e = 0; e < BLOCK; e++) words[e] = (uint32_t)1 << 31; /* rounding to nearest */
   if (packed->precision != MUON_BF16) {
     for (size_t i = 0; i < MuonArrayRows(tile); i++) scale[i] = 0;
     for (size_t v = 0; v < tile->count; v++) {

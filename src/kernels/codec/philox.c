@@ -2,8 +2,8 @@
    The counter-based generator Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy
    as 1, 2, 3", 2011).
 
-   A word depends on its counter and the key alone, so any rank can compute any entry's random number, in any
-   order and without a state to carry.
+   A word depends only on its counter and the key. Any rank can therefore compute the random number of any entry, in any
+   order and without state.
 */
 #include "muonkernels.h"
 #include "../array/muonentry.h"
@@ -15,8 +15,7 @@
 #define ROUNDS    10
 
 /*
-   Blocks computed side by side; the loops over them have this constant length so that compilers make vector
-   code of them
+   The number of blocks that are computed side by side. It is constant, so that compilers can use vectors
 */
 #define LANES 32
 
@@ -62,8 +61,8 @@ typedef uint64_t Wide __attribute__((vector_size(64)));
   #define ALL  0xFFu
 
 /*
-   The same in 64 bits a word, of which the lower half counts: what the processor's multiplication reads.
-   Compilers do not see that by themselves
+   The same with a word in the lower half of 64 bits, as the multiplication of the processor reads it. Compilers do not find
+   this by themselves
 */
 __attribute__((target("avx512f"), optimize("O3"))) static void PhiloxLanesWide(const MuonKernelStream *stream, const uint32_t number[LANES], uint32_t words[4 * LANES])
 {

@@ -8,9 +8,9 @@
   #include "muonkernels.h"
   #include "../array/muonentry.h"
 
-/* Entries of the shortest block, which have one scale */
+/* Entries of the shortest block; a block has one scale */
   #define GROUP 16
-/* Entries for which random words are made at once */
+/* The number of entries for which random words are computed at a time */
   #define CHUNK 512
 
   #define TWICE "../codec/quantize.c"
@@ -18,7 +18,7 @@
 
 #else
 
-/* Each loop does one thing to a constant number of entries, so that compilers make vector code of it */
+/* Each loop does one operation on a constant number of entries, so that compilers can use vectors */
 MUON_KERNEL_CLONES void REAL_NAME(MuonKernelQuantize)(size_t entries, const void *X, unsigned lengthlog, const double *scales, unsigned levels, const MuonKernelStream *stream, uint64_t first, unsigned char *codes)
 {
   const REAL *x   = (const REAL *)X;

@@ -1,6 +1,6 @@
 #if !defined(REAL)
 /*
-   Entries of arrays as strings without gaps, by their numbers or by a bitmap, and back.
+   Copies entries of arrays to lists without gaps, by their numbers or by a bitmap, and back.
 
    This file includes itself once for each precision: REAL is the type of an entry, BITS the integers of its
    width, REAL_NAME(name) the name of a function.
@@ -21,7 +21,7 @@ MUON_KERNEL_CLONES size_t MuonKernelCountBits(const unsigned char *bitmap, size_
 
     #define ADD_WIDE __attribute__((target("avx512f,popcnt"), optimize("O3"))) static
 
-/* y += a x for whole words of entries without gaps. Returns how many of x were added */
+/* y += a x for whole words of entries without gaps. Returns the number of entries of x that were added */
 ADD_WIDE size_t AddWideSingle(size_t words, const unsigned char *bitmap, const float *x, float a, float *y)
 {
   const float *from = x;
@@ -80,8 +80,8 @@ MUON_KERNEL_CLONES int REAL_NAME(MuonKernelGather)(size_t m, size_t n, const voi
       t = x;
     }
     /*
-       The top bit exactly where the limit is reached. Numbers that are not finite must not be computed with:
-       that may be trapped
+       The top bit is set exactly if the limit is reached. There is no arithmetic with numbers that are not finite, because
+       it could trap
     */
     memcpy(bits, t, some * sizeof(*bits));
     for (size_t i = 0; i < some; i++) reached |= (bits[i] & ~top) + (top - image);

@@ -1,25 +1,24 @@
 #if !defined(REAL)
 /*
-   The entries of T - R of largest absolute value, exactly.
+   Selects the count entries of T - R with the largest absolute values, exactly.
 
-   One pass over the arrays lists, in the order of memory, every entry that reaches a bound; a sample puts the
-   bound a little below the threshold that is looked for. The list is then cut to the wanted number. A list
-   that fills up before the end, because the sample misled or entries are equal, is cut in between, and the
-   bound rises to what is left: an entry that as many earlier ones reach is not wanted any more. Where the
-   list comes out too short a second pass does without a bound. So two passes are the most, the result never
-   depends on the sample, and no copy of the residual is kept.
+   A sample gives a bound a little below the threshold. One pass over the arrays lists, in the order of memory, all entries
+   that reach the bound. The list is then cut to the wanted number. If the list becomes full before the end of the pass,
+   because of a bad sample or equal entries, it is cut at once, and the bound rises above its smallest entry: a later entry of
+   that size comes after enough entries of at least its size. If the list is too short at the end, a second pass has no
+   bound. There are at most two passes, the result does not depend on the sample, and the residual is not copied.
 
-   The bits of |x| order as |x| does: numbers are compared as integers.
+   The bits of |x| have the order of |x|: numbers are compared as integers.
 */
   #include "muonkernels.h"
   #include "../array/muonstretch.h"
   #include <math.h>
 
-  /* One entry in so many is sampled */
+  /* One entry of SAMPLED is sampled, at most SAMPLES_MOST. If these are fewer than SAMPLES_LEAST, there is no sample */
   #define SAMPLED       ((size_t)64)
   #define SAMPLES_LEAST ((size_t)64)
   #define SAMPLES_MOST  ((size_t)4096)
-  /* So many samples are fetched at the same time */
+  /* The number of samples that are prefetched */
   #define SAMPLES_AHEAD ((size_t)32)
   #define BIN_BITS      12
   #define BINS          ((size_t)1 << BIN_BITS)
@@ -36,7 +35,7 @@ static size_t SampleSize(size_t entries)
   return samples < SAMPLES_LEAST ? 0 : samples > SAMPLES_MOST ? SAMPLES_MOST : samples;
 }
 
-/* Scattered within its stretch, but always the same */
+/* A pseudorandom place in its stretch, the same in every call */
 static Place SamplePlace(size_t m, size_t stretch, size_t k)
 {
   return PlaceOf(m, k * stretch + (size_t)((uint64_t)((uint32_t)k * 0x9E3779B9u >> 8) * stretch >> 24));
@@ -56,7 +55,7 @@ size_t MuonKernelTopScratch(size_t entries, size_t size)
 
   #if defined(MUON_KERNEL_CLONES_X86)
     #include <immintrin.h>
-    /* Words looked at together, and keys */
+    /* The number of words, and of keys, that are processed at a time */
     #define WORDS 16
     #define KEYS  1024
 
@@ -66,7 +65,7 @@ static int IsWide(void)
 }
   #endif
 
-  /* This file includes itself for each pair of the type of an entry and that in which entries are compared */
+  /* This file includes itself for each pair of types: that of an entry, and that in which entries are compared */
   #define ENTRY                    float
   #define REAL                     float
   #define REAL_NAME(name)          name##Single
@@ -163,7 +162,7 @@ MUON_KERNEL_INLINE KEY REAL_NAME(Magnitude)(REAL x)
 }
 
   #if defined(MUON_KERNEL_CLONES_X86)
-/* What Tally() does */
+/* Tally() with vectors */
 __attribute__((target("avx512f,avx512vl"), optimize("O3"))) static void REAL_NAME(TallyWide)(size_t count, const REAL *x, KEY low, KEY span, unsigned shift, size_t *histogram)
 {
   KEY bins[KEYS + WIDE];
@@ -186,7 +185,7 @@ __attribute__((target("avx512f,avx512vl"), optimize("O3"))) static void REAL_NAM
 }
   #endif
 
-/* How many keys of each bin of 2^shift there are from low to low + span */
+/* Counts the keys from low to low + span in bins of 2^shift */
 MUON_KERNEL_INLINE void REAL_NAME(Tally)(size_t count, const REAL *x, KEY low, KEY span, unsigned shift, size_t *histogram)
 {
   memset(histogram, 0, ((size_t)(span >> shift) + 1) * sizeof(*histogram));
@@ -204,9 +203,9 @@ MUON_KERNEL_INLINE void REAL_NAME(Tally)(size_t count, const REAL *x, KEY low, K
 }
 
 /*
-   The key that the wanted-th largest of count > 0 numbers has; *equal of those with this very key are to be
-   kept, the first ones. It is likely below pivot. Each round counts the keys between low and high, of which
-   one is it, in bins and goes on with one bin
+   Returns the key of the wanted-th largest of count > 0 numbers. Of the numbers with this key the first *equal ones are kept.
+   The key is probably below pivot. It lies between low and high. Each round counts the keys between these in bins, and
+   continues with one bin
 */
 MUON_KERNEL_INLINE KEY REAL_NAME(Threshold)(size_t count, const REAL *x, size_t wanted, KEY pivot, size_t *histogram, size_t *equal)
 {
@@ -235,7 +234,7 @@ MUON_KERNEL_INLINE KEY REAL_NAME(Threshold)(size_t count, const REAL *x, size_t 
     for (; histogram[bin] < wanted; bin--) wanted -= histogram[bin];
     low += (KEY)bin << shift;
     if (histogram[bin] == wanted) {
-      /* The whole bin is kept, whatever is equal to its lower end */
+      /* The whole bin is kept, with all keys at its lower end */
       *equal = count;
       return low;
     }
@@ -247,7 +246,7 @@ MUON_KERNEL_INLINE KEY REAL_NAME(Threshold)(size_t count, const REAL *x, size_t 
 }
 
   #if defined(MUON_KERNEL_CLONES_X86)
-/* Keeps of the list what is above the threshold, and the first equal of what has reached it */
+/* Keeps the numbers of the list that are above the threshold, and the first equal ones that are at it */
 __attribute__((target("avx512f,avx512vl,bmi2"), optimize("O3"))) static void REAL_NAME(CutWide)(size_t listed, REAL *kept, KEY threshold, size_t equal, unsigned char *bitmap)
 {
   REAL *to = kept;
@@ -275,8 +274,8 @@ __attribute__((target("avx512f,avx512vl,bmi2"), optimize("O3"))) static void REA
   #endif
 
 /*
-   Cuts the list, whose bits the first listed bits of bitmap are, to count entries. Returns the bound for
-   those that may follow
+   Cuts the list to count entries. The bits of its entries are the first listed set bits of bitmap. Returns the bound for
+   later entries
 */
 MUON_KERNEL_INLINE KEY REAL_NAME(Cut)(size_t listed, REAL *kept, size_t count, KEY pivot, unsigned char *bitmap, size_t *histogram)
 {
@@ -308,8 +307,8 @@ MUON_KERNEL_INLINE KEY REAL_NAME(Cut)(size_t listed, REAL *kept, size_t count, K
 }
 
 /*
-   x = t - r in 64 places, of which some are there, and one bit for each that reaches least. Keys leave the
-   top bit free, so that it is the borrow of a subtraction
+   x = t - r for the first some of 64 places. Returns a bit for each place that reaches least. The top bit of a key is free,
+   so that it can be the borrow of a subtraction
 */
 MUON_KERNEL_INLINE uint64_t REAL_NAME(Reach)(size_t some, const ENTRY *t, const ENTRY *r, KEY least, REAL *x, KEY *infinite)
 {
@@ -326,7 +325,7 @@ MUON_KERNEL_INLINE uint64_t REAL_NAME(Reach)(size_t some, const ENTRY *t, const 
   memcpy(key, x, sizeof(key));
   for (size_t i = 0; i < WORD; i++) {
     key[i] &= ((KEY)1 << KEY_BITS) - 1;
-    found |= key[i] + ((KEY)1 << (KEY_BITS - EXPONENT_BITS)); /* reaches the top bit exactly where the exponent is the largest */
+    found |= key[i] + ((KEY)1 << (KEY_BITS - EXPONENT_BITS)); /* sets the top bit exactly if the exponent is the largest one */
   }
   for (size_t i = 0; i < WORD; i++) word |= (uint64_t)((KEY)(under - key[i]) >> KEY_BITS) << i;
   *infinite |= found;
@@ -334,8 +333,8 @@ MUON_KERNEL_INLINE uint64_t REAL_NAME(Reach)(size_t some, const ENTRY *t, const 
 }
 
 /*
-   The bound that a few more than the wanted entries should reach, three standard deviations more, and the
-   pivot that as many fewer should
+   The bound that probably count entries and three standard deviations more reach, and the pivot that probably count entries
+   and three standard deviations fewer reach
 */
 static KEY REAL_NAME(Sample)(size_t m, size_t n, const ENTRY *T, size_t ldt, const ENTRY *R, size_t ldr, size_t count, size_t *histogram, KEY *pivot)
 {
@@ -360,8 +359,8 @@ static KEY REAL_NAME(Sample)(size_t m, size_t n, const ENTRY *T, size_t ldt, con
 
   #if defined(MUON_KERNEL_CLONES_X86)
 /*
-   The same for whole words of entries without gaps, with the instructions that compilers do not find by
-   themselves: a comparison gives the bits, which put what they name side by side. Returns how many are listed
+   Reach() for whole words of entries without gaps, with instructions that compilers do not find by themselves: the bits of a
+   comparison compress a vector. Returns the number of listed entries
 */
 __attribute__((target("avx512f,avx512vl"), optimize("O3"))) static size_t REAL_NAME(ReachWide)(size_t words, const ENTRY *t, const ENTRY *r, KEY least, unsigned char *bitmap, REAL *kept, KEY *infinite)
 {
@@ -381,7 +380,7 @@ __attribute__((target("avx512f,avx512vl"), optimize("O3"))) static size_t REAL_N
       key     = WIDE_KEY(x);
       reached = WIDE_REACHES(key, least);
       found |= WIDE_REACHES(key, (KEY)(((KEY)1 << EXPONENT_BITS) - 1) << (KEY_BITS - EXPONENT_BITS));
-      /* There is room for all: what is stored behind the listed ones does not count */
+      /* There is room for all entries. Numbers behind the listed ones are ignored */
       WIDE_STORE(to, (WideMask)-1, WIDE_COMPRESS(reached, x));
       to += CountOnes(reached);
       word |= (uint64_t)reached << i;
@@ -394,8 +393,8 @@ __attribute__((target("avx512f,avx512vl"), optimize("O3"))) static size_t REAL_N
   #endif
 
 /*
-   One pass: lists what reaches least and cuts the list whenever the next stretch does not fit. Returns how
-   long it is, or SIZE_MAX where an entry is not finite
+   One pass: lists the entries that reach least, and cuts the list whenever the next stretch does not fit. Returns the length
+   of the list, or SIZE_MAX if an entry is not finite
 */
 MUON_KERNEL_CLONES static size_t REAL_NAME(Pass)(size_t m, size_t n, const ENTRY *T, size_t ldt, const ENTRY *R, size_t ldr, size_t count, KEY least, KEY pivot, unsigned char *bitmap, REAL *kept, size_t *histogram)
 {

@@ -8,7 +8,7 @@
   #include "../array/muonstretch.h"
   #include <math.h>
 
-  /* Independent partial sums, and stretches whose partial sums are added up before the next one begins */
+  /* The number of partial sums, and the stretches of a block. At the end of a block the partial sums are added up */
   #define SUMS  8
   #define BLOCK 16
 
@@ -26,9 +26,8 @@
 #else
 
 /*
-   One bit for each of so many numbers, 1 where it is not below zero, and their absolute values added to the
-   partial sums; the bits of those that are zero are added to zero, where that is not NULL. Simple loops, which
-   compilers make vector code of
+   Returns a bit for each number, 1 if it is not negative, and adds the absolute values to the partial sums. If zero is not
+   NULL, the bits of numbers that are zero are set in it. The loops are simple, so that compilers can use vectors
 */
 MUON_KERNEL_INLINE uint64_t REAL_NAME(SignsOf)(size_t some, const REAL *t, const REAL *r, uint64_t *zero, double *sums)
 {
@@ -41,7 +40,7 @@ MUON_KERNEL_INLINE uint64_t REAL_NAME(SignsOf)(size_t some, const REAL *t, const
   for (size_t i = 0; i < WORD; i += SUMS) {
     for (size_t s = 0; s < SUMS; s++) sums[s] += fabs((double)x[i + s]);
   }
-  /* The top bit is set for a number below zero: a negative zero loses it with the lowest unit */
+  /* The top bit is set for a negative number. Subtracting 1 clears it for a negative zero */
   memcpy(below, x, sizeof(below));
   for (size_t i = 0; i < WORD && zero != NULL; i++) *zero |= (uint64_t)(x[i] == 0) << i;
   for (size_t i = 0; i < WORD; i++) word |= (uint64_t)((below[i] & (below[i] - 1)) >> (8 * sizeof(BITS) - 1)) << i;
@@ -49,7 +48,7 @@ MUON_KERNEL_INLINE uint64_t REAL_NAME(SignsOf)(size_t some, const REAL *t, const
 }
 
   #if defined(MUON_KERNEL_CLONES_X86)
-/* The same for a block of words without gaps and the same sums: a comparison gives the bits */
+/* The same for a block of words without gaps, with the same sums. The bits are those of a comparison */
 __attribute__((target("avx512f"), optimize("O3"))) static void REAL_NAME(SignsWide)(const REAL *t, const REAL *r, unsigned char *bits, unsigned char *zeros, double *sums)
 {
   __m512d sum = _mm512_setzero_pd();
@@ -109,12 +108,12 @@ MUON_KERNEL_CLONES int REAL_NAME(MuonKernelSigns)(size_t m, size_t n, const void
     total += ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
   }
   *sumabs = total;
-  /* A number that is not finite makes the total not finite; no compiler flag lets a test of its bits go */
+  /* A number that is not finite makes the total not finite. Its bits are tested, because compiler flags can remove other tests */
   memcpy(&image, &total, sizeof(image));
   return (image >> 52 & 2047) == 2047;
 }
 
-/* decay is most often 1, and then no product is made */
+/* The decay is usually 1: then there is no product */
 MUON_KERNEL_INLINE void REAL_NAME(AddSigns)(size_t run, REAL decay, const REAL *x, const REAL *s, REAL *y)
 {
   if (decay == 0) memcpy(y, s, run * sizeof(*y));

@@ -1,14 +1,13 @@
 /*
-   A random subset of given size, the same on every machine: Floyd's algorithm (Bentley and Floyd, "A sample
-   of brilliance", 1987) on words of Philox. src/wire/README.md has the definition that a second
-   implementation needs.
+   A random subset of given size, the same on every machine, by Floyd's algorithm (Bentley and Floyd, "A sample of
+   brilliance", 1987) with words of Philox. src/wire/README.md has the complete definition.
 */
 #include "muonkernels.h"
 #include <string.h>
 
 /*
-   Candidates that are drawn before any of them is marked; a divisor of 2^33, so that the upper half of the
-   counter does not change among them
+   The number of candidates that are drawn before any of them is marked. It divides 2^33, so that they have the same upper
+   half of the counter
 */
 #define BATCH 256
 
@@ -37,8 +36,7 @@ void MuonKernelSubset(size_t entries, size_t count, uint64_t seed, unsigned char
     stream.layer = (uint32_t)(block >> 32);
     MuonKernelStreamWords(&stream, (block & 0xFFFFFFFFu) << 2, 2 * some, words);
     /*
-       No candidate depends on what is marked, so that the accesses to a large bitmap need not wait for each
-       other
+       Candidates do not depend on the marks, so that the accesses to a large bitmap can overlap
     */
     for (size_t i = 0; i < some; i++) {
       candidate[i] = (size_t)UpperHalf((uint64_t)words[2 * i] | (uint64_t)words[2 * i + 1] << 32, (uint64_t)(entries - drawn + k + i) + 1);
@@ -53,7 +51,7 @@ void MuonKernelSubset(size_t entries, size_t count, uint64_t seed, unsigned char
       bitmap[at / 8] |= (unsigned char)(1u << at % 8);
     }
   }
-  /* Of a larger part those that are left out were drawn */
+  /* For more than half of the entries, the missing ones were drawn */
   if (drawn < count) {
     for (size_t b = 0; b < bytes; b++) bitmap[b] = (unsigned char)~bitmap[b];
     if (entries % 8 != 0) bitmap[bytes - 1] &= (unsigned char)((1u << entries % 8) - 1);

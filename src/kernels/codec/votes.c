@@ -1,17 +1,17 @@
 /*
-   Majority votes on planes of bits, one bit an entry and voter, LSB first, zero padding.
+   Majority votes on planes of bits: one bit for each entry and voter, LSB first, zero padding.
 
-   The votes on 64 entries are counted in a few words, one for each binary digit of the counts: an adder of
-   words adds 64 counts at once. All of it goes by blocks of words that stay in the first cache. Words are
-   read and written as they lie, whatever the order of their bytes: no bit changes its place.
+   The votes on 64 entries are counted in a few words, one word for each binary digit of the counts: bitwise adders add 64
+   counts at a time. The loops run over blocks of words that stay in the first cache. Words are read and written in the byte
+   order of the machine, because no bit changes its place.
 */
 #include "../array/muonstretch.h"
 #include "muonkernels.h"
 
-#define BLOCK  128 /* words: as many bytes at a time as a processor fetches ahead from each of many planes */
-#define PLANES 32  /* digits of a count, at most */
+#define BLOCK  128 /* words of a block: the bytes that are prefetched from each plane */
+#define PLANES 32  /* the largest number of digits of a count */
 
-/* A block of a plane, which may be shorter at its end: then a copy behind which there are zeros */
+/* A block of a plane. A shorter block at the end of the plane is copied and filled with zeros */
 MUON_KERNEL_INLINE const unsigned char *Block(const unsigned char *plane, size_t bytes, uint64_t copy[BLOCK])
 {
   if (bytes == BLOCK * sizeof(uint64_t)) return plane;
@@ -28,7 +28,7 @@ MUON_KERNEL_INLINE uint64_t Word(const unsigned char *block, size_t w)
   return word;
 }
 
-/* Adds the words of a digit to counts from that digit on */
+/* Adds words to a digit of the counts, with carries into the higher digits */
 MUON_KERNEL_INLINE void Ripple(unsigned planes, unsigned digit, uint64_t carry[BLOCK], uint64_t counts[][BLOCK])
 {
   for (unsigned k = digit; k < planes; k++) {
@@ -41,7 +41,7 @@ MUON_KERNEL_INLINE void Ripple(unsigned planes, unsigned digit, uint64_t carry[B
   }
 }
 
-/* sum and carry of three bits: the sum takes the place of the first */
+/* Adds three bits. The first one becomes the sum; returns the carry */
 MUON_KERNEL_INLINE uint64_t FullAdd(uint64_t *a, uint64_t b, uint64_t c)
 {
   const uint64_t differ = *a ^ b, carry = (*a & b) | (differ & c);
@@ -50,7 +50,7 @@ MUON_KERNEL_INLINE uint64_t FullAdd(uint64_t *a, uint64_t b, uint64_t c)
   return carry;
 }
 
-/* Eight voters at a time: seven additions, and one carry that ripples on */
+/* Adds eight voters: seven additions, and one carry into the higher digits */
 MUON_KERNEL_INLINE void AddEight(unsigned planes, const unsigned char *const x[8], uint64_t counts[][BLOCK])
 {
   uint64_t carry[BLOCK];
@@ -73,7 +73,7 @@ MUON_KERNEL_INLINE void AddEight(unsigned planes, const unsigned char *const x[8
   Ripple(planes, 3, carry, counts);
 }
 
-/* Bytes of a plane that are looked at soon: a processor follows a few streams by itself, and not many */
+/* Prefetches a block of a plane: processors prefetch only a few streams by themselves */
 MUON_KERNEL_INLINE void Ahead(const unsigned char *plane)
 {
   for (size_t line = 0; line < BLOCK * sizeof(uint64_t); line += 64) MUON_KERNEL_PREFETCH(plane + line);
@@ -86,7 +86,7 @@ MUON_KERNEL_INLINE void Count(size_t voters, unsigned planes, const unsigned cha
   const unsigned char *x[8];
   size_t               v = 0;
 
-  if (voters > 1 && voters < 8) { /* the first two without a carry that comes in */
+  if (voters > 1 && voters < 8) { /* the first two voters need no carry */
     for (; v < 2; v++) x[v] = Block(bits[v] + at, bytes, copy[v]);
     for (size_t w = 0; w < BLOCK; w++) {
       const uint64_t a = Word(x[0], w), b = Word(x[1], w);
@@ -111,9 +111,9 @@ MUON_KERNEL_INLINE void Count(size_t voters, unsigned planes, const unsigned cha
 }
 
 /*
-   Majorities from the counts of ones, the number of voters and the rule for ties. With c ones of J voters and r = 1 where 2 c >=
-   J the sum of |2 c - J| is that of (2 r - 1) (2 c - J). Of a digit x of c the sum of (2 r - 1) x is how
-   often x is r, less how often r is 0: behind the end both are
+   Majorities from the counts of ones, the number of voters and the rule for ties. Let an entry have c ones from J voters, and
+   let r be 1 if 2 c >= J, else 0. The sum of |2 c - J| is the sum of (2 r - 1) (2 c - J). For a digit x of c, the sum of
+   (2 r - 1) x is the number of entries with x = r minus the number of entries with r = 0. Entries behind the end count in both numbers
 */
 MUON_KERNEL_INLINE uint64_t Decide(size_t voters, unsigned planes, uint64_t counts[][BLOCK], MuonKernelTie tie, size_t at, size_t bytes, size_t entries, unsigned char *vote, unsigned char *ties, int sums)
 {
@@ -211,7 +211,7 @@ MUON_KERNEL_CLONES void MuonKernelVoteSpread(size_t entries, const unsigned char
   }
 }
 
-/* Of sums in 8 or 16 bits */
+/* From sums in 8 or 16 bits */
 MUON_KERNEL_CLONES void MuonKernelVoteSummed(size_t entries, unsigned size, const void *sums, MuonKernelTie tie, unsigned char *vote, unsigned char *ties, uint64_t *sumabs)
 {
   const int least = tie == MUON_KERNEL_TIE_MINUS ? 1 : 0;
@@ -239,7 +239,7 @@ void MuonKernelCopyBits(size_t count, const unsigned char *from, size_t at, unsi
   const unsigned       right = (unsigned)(at % 8), left = (unsigned)(where % 8);
   const unsigned char *x     = from + at / 8;
   unsigned char       *y     = to + where / 8;
-  const size_t         bytes = (right + count + 7) / 8; /* of from that have a bit of ours */
+  const size_t         bytes = (right + count + 7) / 8; /* bytes of from that have one of these bits */
   unsigned             have  = left > 0 ? *y & ((1u << left) - 1) : 0;
 
   if (count == 0) return;

@@ -1,10 +1,10 @@
 #if !defined(REAL)
 /*
-   Matrices of few columns on BLAS and LAPACK: arrays by columns, without gaps unless a leading dimension is
-   named.
+   Matrices of few columns, by BLAS and LAPACK. Arrays are column-major, without gaps unless a leading dimension is an
+   argument.
 
-   This file includes itself once for each precision, and for products of complex matrices again: REAL is the
-   type of an entry, REAL_LETTER the letter of its BLAS routines, REAL_NAME(name) the name of a function.
+   This file includes itself once for each precision, and again for products of complex matrices: REAL is the type of an
+   entry, REAL_LETTER the letter of its BLAS routines, REAL_NAME(name) the name of a function.
 */
   #include <petscmuon/private/muonarray.h>
   #include "muonpanels.h"
@@ -30,7 +30,7 @@ void REAL_NAME(MuonKernelMultiply)(int transa, int transb, size_t m, size_t n, s
 }
 
   #if !REAL_PAIRS
-/* work == NULL asks for its size */
+/* work == NULL returns the size of work */
 int REAL_NAME(MuonKernelOrthonormalize)(size_t m, size_t l, void *P, size_t *entries, void *work)
 {
   const MuonBLASInt bm = (MuonBLASInt)m, bl = (MuonBLASInt)l, query = -1;

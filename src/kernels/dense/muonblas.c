@@ -7,7 +7,7 @@
   #define ON_X86
 #endif
 
-/* What another BLAS, or a program without OpenMP, has not */
+/* Weak symbols: functions that another BLAS, or a program without OpenMP, does not have */
 #if defined(__GNUC__) && defined(__ELF__)
   #pragma weak openblas_get_corename
   #pragma weak openblas_get_num_threads
@@ -28,7 +28,7 @@ MUON_C_END
 
 const char *MuonKernelBLASRemedy(const char core[], int processor, int *bits)
 {
-  /* The last two of the first line have vectors of 256 bits, but multiply and add no two of them at once */
+  /* The last two of the first line have vectors of 256 bits, but do not multiply and add two of them at once */
   static const char *const names[] = {"Generic",      "Katmai",    "Coppermine", "Northwood",   "Prescott",  "Banias",  "Core2", "Penryn",     "Dunnington",  "Nehalem",   "Atom",     "Nano",       "Athlon",        "Opteron",
                                       "Opteron_SSE3", "Barcelona", "Bobcat",     "Sandybridge", "Bulldozer", "Haswell", "Zen",   "Piledriver", "Steamroller", "Excavator", "SkylakeX", "Cooperlake", "SapphireRapids"};
 
@@ -57,7 +57,7 @@ void MuonKernelBLASGet(MuonKernelBLAS *blas)
     blas->core   = openblas_get_corename();
     blas->remedy = MuonKernelBLASRemedy(blas->core, blas->processor, &blas->bits);
   }
-  /* A user who set it has chosen the kernels */
+  /* If the user has set it, the kernels are the user's choice */
   if (set != NULL && set[0] != '\0') blas->remedy = NULL;
   blas->onednn = MuonKernelProductsByOneDNN(sizeof(float));
 }

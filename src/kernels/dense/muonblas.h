@@ -1,7 +1,7 @@
 /*
-   The BLAS and LAPACK by their Fortran names, since PETSc's header that knows them stays outside this component:
-   MUON_BLAS(s, syrk, SYRK), where the first argument is the letter of the precision. Sources that are read
-   for each precision, see muontwice.h, call REAL_SYRK.
+   The BLAS and LAPACK by their Fortran names, because this component does not include PETSc's headers:
+   MUON_BLAS(s, syrk, SYRK), with the letter of the precision as the first argument. Sources that are compiled for each
+   precision, see muontwice.h, call REAL_SYRK.
 */
 #pragma once
 
@@ -28,7 +28,7 @@ typedef int MuonBLASInt;
   #define MUON_BLAS(precision, lower, upper) precision##lower
 #endif
 
-/* Complex numbers, which C and C++ write differently */
+/* Complex numbers: C and C++ have different types for them */
 typedef struct {
   float re, im;
 } MuonPairSingle;
@@ -88,36 +88,36 @@ MUON_BLAS_DECLARE_PAIR(c, MuonPairSingle, float)
 MUON_BLAS_DECLARE_PAIR(z, MuonPairDouble, double)
 
 /*
-   What makes the products. OpenBLAS takes processors that are newer than itself for older ones, and then runs
-   kernels for narrower vectors, several times slower
+   The library that computes products. OpenBLAS takes a processor that is newer than itself for an older one. It then runs
+   kernels for shorter vectors, which are several times slower
 */
 typedef struct {
-  const char *core;      /* whose kernels OpenBLAS runs, NULL where the BLAS is another */
-  int         bits;      /* of their vectors, 0 where that is not known */
-  int         processor; /* likewise */
-  const char *remedy;    /* the OPENBLAS_CORETYPE that suits the processor, NULL where it has no wider vectors or that was set */
-  int         onednn;    /* single precision is multiplied by oneDNN, see MuonKernelProductsSet() */
+  const char *core;      /* the name of OpenBLAS's kernels, NULL for another BLAS */
+  int         bits;      /* bits of their vectors, 0 if not known */
+  int         processor; /* bits of the vectors of the processor, 0 if not known */
+  const char *remedy;    /* the OPENBLAS_CORETYPE that suits the processor, NULL if the kernels suit it or the variable is set */
+  int         onednn;    /* oneDNN computes products in single precision, see MuonKernelProductsSet() */
   int         tiles;     /* the processor has registers for tiles of matrices in bfloat16 */
 } MuonKernelBLAS;
 
 MUON_EXPORT void MuonKernelBLASGet(MuonKernelBLAS *);
-/* The remedy for kernels of that name on a processor with vectors of so many bits, and the bits of the kernels */
+/* The remedy for kernels of that name on a processor with vectors of that many bits, and the bits of the kernels */
 MUON_EXPORT const char *MuonKernelBLASRemedy(const char core[], int processor, int *bits);
 
 typedef enum {
-  MUON_PRODUCTS_AUTO, /* oneDNN where there is a remedy and the library was built with it */
+  MUON_PRODUCTS_AUTO, /* oneDNN if there is a remedy and the library was built with oneDNN */
   MUON_PRODUCTS_BLAS,
   MUON_PRODUCTS_ONEDNN
 } MuonKernelProducts;
 
 /*
-   Which library multiplies matrices in single precision, in this process and from now on; 1 where the library was
-   built without it. Symmetric and triangular matrices are cut, so that almost all is done by products
+   Selects the library that multiplies matrices in single precision in this process from now on. Returns 1 if PetscMuon was
+   built without it. Symmetric and triangular matrices are cut, so that almost all operations are in products
 */
 MUON_EXPORT int MuonKernelProductsSet(MuonKernelProducts);
-/* Whether that is oneDNN, for entries of that size */
+/* Whether the library is oneDNN, for entries of that size */
 int MuonKernelProductsByOneDNN(size_t size);
-/* OpenMP has as many threads as OpenBLAS in between: the second one gets what the first one gave */
+/* Between these two calls OpenMP has as many threads as OpenBLAS. The second one takes the result of the first one */
 int  MuonKernelThreadsBegin(void);
 void MuonKernelThreadsEnd(int threads);
 MUON_C_END

@@ -8,20 +8,18 @@
   #include <string.h>
 
 /*
-   oneDNN counts by rows: a matrix of ours by columns is its transpose by rows, and what is a lower triangle
-   here is an upper one there.
+   oneDNN is row-major: a column-major matrix is its transpose there, and a lower triangle is an upper triangle.
 
-   A primitive is code that oneDNN writes for one shape, a millisecond's work, and keeps in its own cache.
-   Operands are rounded by reorders into buffers, one for the symmetric s x s operand and one for a strip of
-   the other. The products that fill the matrix registers of a processor are those of matrices without
-   padding, the result included: hence symmetric results are computed as whole squares, which is faster than a
-   triangle in pieces, and what has padding goes through a third buffer. A call that fails fills its result
-   with NaN, which a method cannot take for a result.
+   A primitive is code that oneDNN generates for one shape, in about a millisecond, and keeps in its own cache. Reorders round
+   operands into buffers: one for the symmetric s x s operand, one for a strip of the other operand. Products use the matrix
+   registers of a processor only for operands and results without padding. Symmetric results are therefore computed as whole
+   squares, which is faster than a triangle in parts, and matrices with padding go through a third buffer. A call that fails
+   fills its result with NaN, which no method accepts.
 */
 enum {
   LEAST    = 256,     /* extents of a strip */
-  GRAM     = 4194304, /* entries of a strip that is rounded at once: as the inner dimension, where a long one keeps the result in the registers, */
-  MULTIPLY = 1048576  /* and as the outer one, where the strip fits into the second level of the cache */
+  GRAM     = 4194304, /* entries of a strip along the inner dimension: a long strip keeps the result in the registers */
+  MULTIPLY = 1048576  /* entries of a strip along the outer dimension: it fits into the second level of the cache */
 };
 
 enum {
@@ -34,12 +32,12 @@ enum {
 static struct {
   dnnl_engine_t engine;
   dnnl_stream_t stream;
-  int           reference; /* oneDNN had no fast code for the last product */
+  int           reference; /* oneDNN has no fast code for the last product */
   void         *buffer[BUFFERS];
   size_t        bytes[BUFFERS];
 } bf16;
 
-/* A matrix by rows, ld being the distance of its rows or, transposed, of its columns */
+/* A row-major matrix. ld is the distance of its rows or, if it is transposed, of its columns */
 typedef struct {
   size_t           rows, columns, ld;
   int              transposed;
@@ -48,8 +46,8 @@ typedef struct {
 } Operand;
 
   /*
-     The interface in C changed between the versions 2 and 3 of oneDNN: a description became an object, and
-     operations lost theirs
+     The interface in C differs between the versions 2 and 3 of oneDNN: a memory description became an object, and
+     operations have none any more
   */
   #if DNNL_VERSION_MAJOR >= 3
 typedef const_dnnl_memory_desc_t Layout;
@@ -127,7 +125,7 @@ static int Run(int count, const Operand x[], float a, float b)
   return failed;
 }
 
-/* NULL where there is no memory */
+/* NULL if there is no memory */
 static void *Buffer(int which, size_t bytes)
 {
   if (bf16.bytes[which] < bytes) {
@@ -138,7 +136,7 @@ static void *Buffer(int which, size_t bytes)
   return bf16.buffer[which];
 }
 
-/* to (M x N, by rows without padding) = from rounded */
+/* to (M x N, row-major without padding) = from, rounded */
 static int Round(size_t M, size_t N, const float *from, size_t ld, uint16_t *to)
 {
   const Operand x[] = {{M, N, ld, 0, dnnl_f32, from}, {M, N, N, 0, dnnl_bf16, to}};
@@ -156,14 +154,14 @@ static int Matmul(size_t M, size_t N, size_t K, double a, const uint16_t *A, int
   return 0;
 }
 
-/* A symmetric operand as a whole from its lower triangle; NULL where that fails */
+/* A symmetric operand as a whole matrix from its lower triangle; NULL if that fails */
 static const uint16_t *Square(size_t s, const void *B)
 {
   const size_t block = 64;
   uint16_t    *whole = (uint16_t *)Buffer(SQUARE, s * s * sizeof(*whole));
 
   if (whole == NULL || Round(s, s, (const float *)B, s, whole)) return NULL;
-  /* By rows the lower triangle is the upper one: the lower one follows by blocks that stay in cache */
+  /* Row-major, the triangle is the upper one. The lower one is copied from it by blocks that stay in the cache */
   for (size_t I = 0; I < s; I += block) {
     for (size_t J = I; J < s; J += block) {
       for (size_t i = I; i < I + block && i < s; i++) {
@@ -187,7 +185,7 @@ static const void *Hold(size_t s, size_t count, const void *B)
   return s > 0 ? Square(s, B) : NULL;
 }
 
-/* So many extents of the long side that a strip has about that many entries */
+/* The extent of the long side for a strip with about that many entries */
 static size_t Strip(size_t s, size_t l, size_t entries)
 {
   const size_t strip = entries / s > LEAST ? entries / s : LEAST;
@@ -271,8 +269,8 @@ static void Product(size_t s, size_t count, double a, const void *A, const void 
 }
 
 /*
-   Where the processor has no such products, there is none, or one by oneDNN's reference code, slower than
-   those of binary32 by far
+   On a processor without such products oneDNN has none, or one by its reference code, which is much slower than products in
+   binary32
 */
 const MuonKernelReal *MuonKernelRealOfBF16(void)
 {
@@ -282,7 +280,7 @@ const MuonKernelReal *MuonKernelRealOfBF16(void)
   static MuonKernelReal table;
   float                 Y[SIDE * SIDE] = {3}, A[SIDE * SIDE];
 
-  /* Products alone are rounded */
+  /* Only products are rounded */
   table          = MuonKernelRealSingle;
   table.name     = "bf16";
   table.unit     = 1.0 / 256.0;

@@ -51,8 +51,8 @@ static double REAL_NAME(Modulus)(REAL x)
 }
 
 /*
-   Entries are divided in double: what is too small or too large for the precision of the kernel is not, once
-   it is divided by the norm
+   Entries are divided in double: an entry can be too small or too large for the precision of the kernel before the division
+   by the norm
 */
 MUON_KERNEL_CLONES void REAL_NAME(MuonDenseLoad)(size_t m, size_t n, MuonPrecision precision, const void *G, size_t ldg, double norm, int exponent, void *Y, size_t ldy)
 {
@@ -202,7 +202,7 @@ double REAL_NAME(MuonDenseTrace)(size_t s, const void *A)
   return trace;
 }
 
-/* LAPACK gives V transposed */
+/* LAPACK returns V transposed */
 int REAL_NAME(MuonDenseDecompose)(size_t m, size_t n, void *A, void *S, void *U, void *V)
 {
   const MuonBLASInt bm = (MuonBLASInt)m, bn = (MuonBLASInt)n;
@@ -241,7 +241,7 @@ int REAL_NAME(MuonDenseDecompose)(size_t m, size_t n, void *A, void *S, void *U,
 }
 
   #if !REAL_PAIRS
-/* LAPACK gives the smallest first */
+/* LAPACK returns the smallest first */
 int REAL_NAME(MuonDenseEigen)(size_t s, void *S)
 {
   const MuonBLASInt side = (MuonBLASInt)s, lwork = 1 + 6 * side + 2 * side * side, liwork = 3 + 5 * side;

@@ -1,47 +1,46 @@
 /*
-   Arithmetic of the polar factors in a precision of their own, whatever the scalar of the matrices is: arrays
-   without padding between columns unless a leading dimension is named, on BLAS and LAPACK. Symmetric matrices
-   are s x s with leading dimension s and are given and left as their lower triangle; what lies above is not
-   read and not kept. A panel Y is s x l (left) or l x s: what multiplies the short side from the left where
-   it is s x l multiplies it transposed, and from the right, where it is l x s.
+   Arithmetic of the polar factors, in a precision that can differ from that of the matrices, by BLAS and LAPACK. Arrays have
+   no padding between columns unless a leading dimension is an argument. Symmetric matrices are s x s with leading dimension
+   s. Their lower triangle is read and written. Entries above it are not read and not preserved. A panel Y is s x l (left) or
+   l x s: a matrix that multiplies an s x l panel from the left multiplies an l x s panel from the right, transposed.
 
-   A complex matrix has pairs of reals as its entries: symmetric is Hermitian then, a transpose the conjugate
-   one, factors and what a matrix is shifted or scaled by stay real. Load and store count reals, all else numbers.
+   A complex matrix has pairs of reals as its entries. Then symmetric means Hermitian, and the transpose is the conjugate
+   transpose. Factors, shifts and scales stay real. Load and store count reals, all other operations complex numbers.
 
-   Raw pointers, no PETSc, no MPI. There is one table of operations for each precision and memory, so that a
-   method is written once: what a list names, a table has as a member, the host as functions MuonDense...,
-   and a device as functions of the same names.
+   Raw pointers, no PETSc, no MPI. There is one table of operations for each precision and memory, so that a method is written
+   once. Each name of a list is a member of the table, a function MuonDense... of the host, and a function of that name of a
+   device.
 
-   The operations that have a count work on so many matrices of one shape, one behind the other without gaps,
-   in as many calls as for one. On the host count is 1.
+   Operations with a count work on that many matrices of one shape, one behind the other without gaps, with as many calls as
+   for one matrix. On the host count is 1.
 
-   load         Y = G / (norm 2^exponent), the entries of G being of the precision that is given
-   store        Q = scale Y, likewise
+   load         Y = G / (norm 2^exponent), with the entries of G in the given precision
+   store        Q = scale Y, with the entries of Q in the given precision
    gram         A = a Y Y^T + b A (left) or a Y^T Y + b A
-   multiply     Z = a B Y + b Z (left) or a Y B + b Z; B is symmetric, and held what hold() made of it or NULL, where it may become whole; b == 0 overwrites
-   mirror       A becomes whole: the upper triangle from the lower one
+   multiply     Z = a B Y + b Z (left) or a Y B + b Z; B is symmetric; held is the result of hold() for it, or NULL, and then B may become whole; b == 0 overwrites
+   mirror       copies the lower triangle of A to the upper one, so that A is whole
    product      C = a A B + b C, where A and B are symmetric, whole and commute, so that C is symmetric; b == 0 overwrites
-   hold         what multiply() makes of B, for several calls: it is there until the next hold(), product(), or multiply() without it. NULL where that is nothing
+   hold         prepares B for several calls of multiply(). The result is valid until the next hold(), product(), or multiply() without it. NULL if nothing is prepared
    shift        A = A + shift I
    rowsums      sums[i] = sum_j |a_ij| of a symmetric matrix; sums is on the host
-   bound        an upper bound of the largest eigenvalue, the least of the largest row sum and of the Frobenius norm; rows is scratch of s numbers on the host
+   bound        an upper bound of the largest eigenvalue: the smaller one of the largest row sum and the Frobenius norm; rows is scratch of s numbers on the host
    scale        Y = diag(d) Y (left) or Y diag(d); d is on the host
    identity     A = a I, all of it
    combine      B = x A + y B + z I; y == 0 overwrites; A may be B
-   cholesky     L L^T = A in place of the lower triangle; 0, or not where A is not positive definite: then A is lost
-   inverse      A becomes its inverse; 0, or not where A is not positive definite: then A is lost
-   solve        Y = L^-1 Y, or L^-T Y where transposed
+   cholesky     L L^T = A in the memory of the lower triangle; not 0 if A is not positive definite: then A is lost
+   inverse      A becomes its inverse; not 0 if A is not positive definite: then A is lost
+   solve        Y = L^-1 Y, or L^-T Y if transposed
    times        Y = L Y, or L^T Y
    distance     ||A / scale - I||_F of a symmetric A
-   trace        of A
+   trace        the trace of A
    normal       u = x^2 Y Y^T v (left) or x^2 Y^T Y v
-   decompose    A = U S V^T for an m x n matrix with m >= n, A being lost: U (m x n), S decreasing, V (n x n); 0, or what LAPACK's info says
+   decompose    A = U S V^T for an m x n matrix with m >= n: U (m x n), S decreasing, V (n x n). A is lost. Returns LAPACK's info
 
-   On the host and of real matrices alone, NULL elsewhere:
+   Only on the host and for real matrices, otherwise NULL:
 
-   root         W becomes the inverse of its Cholesky factor; 0, or 1 where it is not positive definite: then W is lost
-   congruence   B = (I + x A^{-1}) (I + y B), whole as B was, with the X that root() made of A, which is lost; strip has room for s entries
-   eigen        A becomes its eigenvectors, those of the largest eigenvalues first; 0, or not where LAPACK failed: then A is lost
+   root         W becomes the inverse of its Cholesky factor; 1 if it is not positive definite: then W is lost
+   congruence   B = (I + x A^{-1}) (I + y B), with whole B, and with the result X of root() for A. X is lost; strip has room for s entries
+   eigen        A becomes its eigenvectors, those of the largest eigenvalues first; not 0 if LAPACK failed: then A is lost
 */
 #pragma once
 
@@ -82,10 +81,10 @@ MUON_C_BEGIN
 
 #define MUON_DENSE_MEMBER(type, member, name, arguments) type(*member) arguments;
 typedef struct {
-  const char        *name;   /* as an option says it: single, double, bf16, tf32 */
-  size_t             size;   /* bytes of an entry of a matrix: 4 for bf16 too, whose products alone are rounded */
+  const char        *name;   /* the value of an option: single, double, bf16, tf32 */
+  size_t             size;   /* bytes of an entry of a matrix; 4 for bf16, too, because only products are rounded */
   double             unit;   /* roundoff of a product: 2^-24, 2^-53, 2^-8 */
-  MuonMemory         memory; /* where all matrices are */
+  MuonMemory         memory; /* the memory of all matrices */
   const MuonKernels *arrays; /* the kernels for arrays of its reals */
   size_t             parts;  /* reals of an entry: 1, or 2 of complex matrices */
   MUON_DENSE(MUON_DENSE_MEMBER)
@@ -100,7 +99,7 @@ MUON_DENSE(MUON_DENSE_DECLARE)
 MUON_DENSE_HOST(MUON_DENSE_DECLARE)
 #undef MUON_DENSE_DECLARE
 
-/* Load and store are those of reals */
+/* load and store are the functions for reals */
 #define MuonDenseLoadPairSingle  MuonDenseLoadSingle
 #define MuonDenseLoadPairDouble  MuonDenseLoadDouble
 #define MuonDenseStorePairSingle MuonDenseStoreSingle
@@ -112,19 +111,19 @@ MUON_DENSE(MUON_DENSE_DECLARE)
 #undef MUON_DENSE_DECLARE
 
 extern const MuonKernelReal MuonKernelRealSingle, MuonKernelRealDouble;
-/* Of complex matrices in either precision */
+/* For complex matrices, in both precisions */
 extern const MuonKernelReal MuonKernelRealPairs[2];
 /*
-   Products of bfloat16 matrices by oneDNN; NULL where the library was built without it, or it multiplies none
-   on this processor. What they keep between calls is there once in a process, two threads may not use it at
-   once, and the second function frees it; the next product starts anew
+   Products of bfloat16 matrices by oneDNN. NULL if the library was built without oneDNN, or if it has no such products on this
+   processor. A process has one set of buffers, which stays between calls: two threads must not use it at the same time. The
+   second function frees it, and the next product allocates it again
 */
 const MuonKernelReal *MuonKernelRealOfBF16(void);
 void                  MuonKernelBF16Free(void);
 
 /*
-   That of the name for the memory of the device; NULL where the library was built without Kokkos, or the
-   device has no such arithmetic
+   The arithmetic of that name for the memory of the device. NULL if the library was built without Kokkos, or if the device
+   has no such arithmetic
 */
 const MuonKernelReal *MuonKernelRealOfDevice(const char *name);
 

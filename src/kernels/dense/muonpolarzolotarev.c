@@ -5,7 +5,7 @@
   #include <math.h>
   #include <string.h>
 
-/* Sides of matrices up to which something else takes less time than to cut them */
+/* The sides of matrices up to which another way is faster than cutting them */
 enum {
   LEAF  = 64, /* a factorization without the BLAS */
   WHOLE = 48, /* a symmetric result computed whole, since OpenBLAS's SYRK and its like are slower there */
@@ -15,9 +15,9 @@ enum {
 /*
    node[i] = l^2 sc^2(i K / (2r+1)), i = 1 ... 2r, for the modulus whose complement is l and its complete
    integral K. Landen's transformation descends along the arithmetic-geometric mean of 1 and l to the
-   cotangent, and climbs back (Bulirsch, Numerical calculation of elliptic integrals and elliptic functions,
-   1965) through sums and quotients of positive numbers only, so that no digit is lost where l is tiny and the
-   other elliptic functions would lose all.
+   cotangent, and returns (Bulirsch, Numerical calculation of elliptic integrals and elliptic functions, 1965)
+   by sums and quotients of positive numbers only. No digit is lost for a tiny l, for which the other elliptic
+   functions would lose all digits.
 */
 static void Nodes(int poles, double l, long double *node)
 {
@@ -50,7 +50,7 @@ void MuonKernelZolotarevSet(int poles, double l, MuonKernelZolotarev *z)
 {
   long double node[2 * MAXMUONKERNELPOLES + 1], scale = 1.0L, lowest = (long double)l;
 
-  /* Differences of neighbors lose a digit, of which a long double has four to spare on most machines */
+  /* Differences of neighbors lose a digit. On most machines a long double has four digits to spare */
   Nodes(poles, l, node);
   z->poles = poles;
   for (int j = 0; j < poles; j++) {
@@ -62,7 +62,7 @@ void MuonKernelZolotarevSet(int poles, double l, MuonKernelZolotarev *z)
     }
     z->a[j] = (double)a;
     z->c[j] = (double)pole;
-    /* The largest value on [l,1] is that at 1, the smallest that at l */
+    /* The largest value on [l,1] is at 1, the smallest at l */
     scale *= (1.0L + pole) / (1.0L + zero);
     lowest *= ((long double)l * (long double)l + zero) / ((long double)l * (long double)l + pole);
   }
@@ -126,8 +126,8 @@ double REAL_NAME(MuonDenseBound)(size_t s, void *A, double *rows)
 }
   #else
 /*
-   Sums of a column are in the precision of the entries, those over columns in double. 32 partial sums are too many for a
-   compiler to unroll the loop over them, which hinders its vectors
+   Sums of a column are in the precision of the entries, sums over columns in double. There are 32 partial sums, too many for a
+   compiler to unroll the loop over them: unrolling would prevent vectors
 */
 MUON_KERNEL_CLONES double REAL_NAME(MuonDenseBound)(size_t s, void *A, double *rows)
 {
@@ -195,7 +195,7 @@ MUON_KERNEL_CLONES void REAL_NAME(MuonDenseCombine)(size_t s, double x, const vo
 }
 
   #if REAL_PAIRS
-/* LAPACK's, which does not have to be faster than the BLAS here */
+/* By LAPACK. Here it need not be faster than the BLAS */
 int REAL_NAME(MuonDenseInverse)(size_t s, void *W)
 {
   const MuonBLASInt side = (MuonBLASInt)s;
@@ -215,9 +215,9 @@ static REAL REAL_NAME(Conjugate)(REAL x)
   #else
     #define CONJUGATE(x) (x)
 /*
-   A, s x s with columns ld apart, becomes the inverse of its Cholesky factor, where it is so small that calls of the
-   BLAS cost more than what they do: by elimination in [A I], whose rows lie in M. Row j has the inverse up to column j
-   and the transposed factor behind it. 1 where A is not positive definite
+   A, s x s with leading dimension ld, becomes the inverse of its Cholesky factor. This is for matrices so small that calls of
+   the BLAS cost more than their arithmetic. It is an elimination in [A I], with its rows in M. Row j has the inverse up to
+   column j, and the transposed factor behind it. Returns 1 if A is not positive definite
 */
 MUON_KERNEL_CLONES static int REAL_NAME(Leaf)(size_t s, REAL *A, size_t ld)
 {
@@ -247,17 +247,16 @@ MUON_KERNEL_CLONES static int REAL_NAME(Leaf)(size_t s, REAL *A, size_t ld)
   return 0;
 }
 
-/* Halves that keep the blocks of the kernels of the BLAS whole */
+/* Half of a size, rounded so that the blocks of the BLAS's kernels stay whole */
 static size_t REAL_NAME(Half)(size_t s)
 {
   return (s / 2 + 15) / 16 * 16;
 }
 
 /*
-   A becomes the inverse X of its Cholesky factor L. Halves: X11 from A11; L21 = A21 X11^T; X22 from A22 - L21
-   L21^T; X21 = - X22 L21 X11, all in the place of A. POTRF and TRTRI solve with triangles, which OpenBLAS
-   does at half the speed of the products here. The error of L21 is that of X11, u sqrt(cond A), which is
-   small beside the shift.
+   A becomes the inverse X of its Cholesky factor L, by halves: X11 from A11; L21 = A21 X11^T; X22 from A22 - L21 L21^T;
+   X21 = - X22 L21 X11, all in the memory of A. POTRF and TRTRI solve with triangles, and OpenBLAS solves at half the speed of
+   the products here. The error of L21 is that of X11, u sqrt(cond A). It is small compared with the shift.
 */
 static int REAL_NAME(Factor)(size_t s, REAL *A, size_t ld)
 {
@@ -297,7 +296,7 @@ static void REAL_NAME(Square)(size_t s, REAL *X, size_t ld)
 
   #endif
 
-/* By tiles, through arrays of a length that the compiler knows */
+/* By tiles, in arrays of constant length */
 MUON_KERNEL_CLONES void REAL_NAME(MuonDenseMirror)(size_t s, size_t count, void *W)
 {
   enum {
@@ -344,7 +343,7 @@ int REAL_NAME(MuonDenseRoot)(size_t s, void *W)
   return REAL_NAME(Factor)(s, (REAL *)W, s);
 }
 
-/* The lower triangle of C += op(P) Q, n x n with k terms; what is above it in small squares is lost */
+/* The lower triangle of C += op(P) Q, n x n with k terms. Entries above it in small squares are lost */
 static void REAL_NAME(AddLower)(const char *trans, size_t n, size_t k, const REAL *P, const REAL *Q, REAL *C, size_t ld)
 {
   const size_t      half = n <= WHOLE ? n : REAL_NAME(Half)(n);
@@ -361,8 +360,9 @@ static void REAL_NAME(AddLower)(const char *trans, size_t n, size_t k, const REA
 }
 
 /*
-   The lower triangle of T becomes that of op(X) T, for a lower triangle X: X T, of which T has to be whole, or X^T T.
-   What T has above it stays, but in small squares. With half of the result a third of the operations is spared, or two
+   The lower triangle of T becomes that of op(X) T, for a lower triangle X. For X T the whole matrix T is needed, for X^T T not.
+   Entries of T above the triangle stay, except in small squares. Half of the result saves a third of the operations, or two
+   thirds
 */
 static void REAL_NAME(Lower)(const char *trans, size_t s, const REAL *X, REAL *T, size_t ld)
 {
@@ -388,7 +388,7 @@ static void REAL_NAME(Lower)(const char *trans, size_t s, const REAL *X, REAL *T
   }
 }
 
-/* What is above the diagonal and may be in a small square */
+/* Entries above the diagonal that can be in a small square */
 static void REAL_NAME(CopyNear)(size_t s, const REAL *A, REAL *B)
 {
   for (size_t j = 0; j < s; j++) {
@@ -399,8 +399,8 @@ static void REAL_NAME(CopyNear)(size_t s, const REAL *A, REAL *B)
 }
 
 /*
-   With B' = B + I/y the result is y B' + x y X^T (X B'), whose lower triangle needs that of X B' alone. Meanwhile B'
-   stays above the diagonal of B, and what is near to it waits above that of X, which is not read
+   With B' = B + I/y the result is y B' + x y X^T (X B'). Its lower triangle needs only the lower triangle of X B'. Meanwhile B'
+   is stored above the diagonal of B, and its part near the diagonal above that of X, which is not read
 */
 MUON_KERNEL_CLONES void REAL_NAME(MuonDenseCongruence)(size_t s, double x, void *X, double y, void *B, void *strip)
 {
@@ -445,8 +445,8 @@ MUON_KERNEL_CLONES void REAL_NAME(MuonDenseCongruence)(size_t s, double x, void 
 }
 
 /*
-   u = x^2 Y Y^T v for Y of s rows: a few columns at a time, which are in the nearest cache when they are read
-   again. The last ones stand in for those that are not there, with the weight 0
+   u = x^2 Y Y^T v for Y with s rows, a few columns at a time: these are still in the first cache when they are read again. In
+   an incomplete group the last columns take the places of missing ones, with the weight 0
 */
 MUON_KERNEL_CLONES static void REAL_NAME(NormalOfColumns)(size_t s, size_t l, REAL square, const REAL *Y, size_t ldy, const REAL *v, REAL *u)
 {
@@ -484,7 +484,7 @@ MUON_KERNEL_CLONES static void REAL_NAME(NormalOfColumns)(size_t s, size_t l, RE
 
 void REAL_NAME(MuonDenseNormal)(int left, size_t s, size_t l, double x, const void *Y, size_t ldy, const void *v, void *u)
 {
-  /* What goes through the cache is read once for both products */
+  /* A strip is read from memory once for both products */
   const size_t strip = 256;
   const REAL   one = REAL_OF(1), zero = REAL_OF(0), square = REAL_OF(x * x);
   REAL         w[256];

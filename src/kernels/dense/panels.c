@@ -5,20 +5,20 @@
     #include <oneapi/dnnl/dnnl.h>
   #endif
 
-/* Operations of a panel, five milliseconds or so of one core: half as many in double */
+/* Operations of a panel, about five milliseconds of one core. In double half as many */
 enum {
   PANEL = 1 << 29,
   EVERY = 1 << 27,
-  INNER = 512, /* at which a product runs at full speed, however it was cut */
-  LEAST = 256, /* likewise, of a side of its result */
-  SMALL = 32,  /* triangles and symmetric results up to this go to a BLAS that all else avoids */
-  TILE  = 96   /* such results up to this are computed whole: that takes less than what is smaller */
+  INNER = 512, /* the extent of an operand at which a product runs at full speed */
+  LEAST = 256, /* the extent of a result at which a product runs at full speed */
+  SMALL = 32,  /* triangles and symmetric results up to this size are left to the BLAS, even if oneDNN was chosen */
+  TILE  = 96   /* symmetric results up to this size are computed as squares, which is faster than smaller parts */
 };
 
 static struct {
   void (*progress)(void *);
   void  *ctx;
-  double flops; /* since it was called last */
+  double flops; /* operations since the last call */
 } hook;
 
 void MuonKernelSetProgress(void (*progress)(void *), void *ctx)
@@ -38,8 +38,8 @@ void MuonKernelProgress(double flops)
 }
 
 /*
-   Of parts of a length that are about equal and have at most so many entries each, all but the last one whole
-   blocks of 16, the size
+   The size of the parts of a length. They are about equal, and not longer than most. All but the last one consist of whole
+   blocks of 16
 */
 static MuonBLASInt Part(MuonBLASInt length, double most)
 {
@@ -53,15 +53,15 @@ static MuonBLASInt Least(MuonBLASInt a, MuonBLASInt b)
   return a < b ? a : b;
 }
 
-/* Halves that keep the blocks of the kernels of the BLAS whole */
+/* Half of a size, rounded so that the blocks of the BLAS's kernels stay whole */
 static MuonBLASInt Half(MuonBLASInt n)
 {
   return (n / 2 + 15) / 16 * 16;
 }
 
 /*
-   The product of the BLAS by oneDNN, which counts by rows: the transposed product, by columns. It runs as many
-   threads as OpenMP is told, and here as many as the BLAS has
+   The product of the BLAS by oneDNN. oneDNN is row-major, so it computes the transposed product. It uses the number of
+   threads of OpenMP, which is set to that of the BLAS here
 */
 void MuonProductSingle(const char *transa, const char *transb, const MuonBLASInt *m, const MuonBLASInt *n, const MuonBLASInt *k, const float *alpha, const float *A, const MuonBLASInt *lda, const float *B, const MuonBLASInt *ldb, const float *beta,
                        float *C, const MuonBLASInt *ldc)
@@ -108,7 +108,7 @@ void REAL_NAME(MuonPanelGemm)(const char *transa, const char *transb, const Muon
                               REAL *C, const MuonBLASInt *ldc)
 {
   const double flops = 2.0 * (double)*m * (double)*n * (double)*k;
-  const int    rows  = *m > *n; /* the longer side of the result is cut */
+  const int    rows  = *m > *n; /* cuts the longer side of the result */
   const REAL   one   = REAL_OF(1);
   double       most;
   MuonBLASInt  inner, strip;
@@ -172,8 +172,8 @@ void REAL_NAME(MuonPanelSyrk)(const char *trans, const MuonBLASInt *n, const Muo
 void REAL_NAME(MuonPanelLower)(const MuonBLASInt *n, const MuonBLASInt *k, const REAL *alpha, const REAL *A, const MuonBLASInt *lda, const REAL *B, const MuonBLASInt *ldb, const REAL *beta, REAL *C, const MuonBLASInt *ldc)
 {
   /*
-     Blocks of columns, each from its diagonal on: with eight of them 9/16 of the square are computed, by
-     products that are large enough
+     Blocks of columns, each from the diagonal down: eight blocks compute 9/16 of the square, with products that are large
+     enough
   */
   const MuonBLASInt most = (*n + 7) / 8, block = most < 32 ? 32 : most;
   #if defined(MUON_KERNEL_HAVE_GEMMT)
@@ -205,8 +205,8 @@ void REAL_NAME(MuonPanelLower)(const MuonBLASInt *n, const MuonBLASInt *k, const
 }
 
 /*
-   B = alpha op(A) B, or B op(A), or with the inverse, by halves of the triangle A: the half of B that depends on
-   both is first in a product, and last where it is solved for
+   B = alpha op(A) B, or B op(A), or with the inverse of A, by halves of the triangle A. The half of B that depends on both
+   halves is first in a product, and last in a solve
 */
 static void REAL_NAME(Triangle)(int solve, const char *side, const char *trans, const MuonBLASInt *m, const MuonBLASInt *n, const REAL *alpha, const REAL *A, const MuonBLASInt *lda, REAL *B, const MuonBLASInt *ldb)
 {
@@ -230,7 +230,7 @@ static void REAL_NAME(Triangle)(int solve, const char *side, const char *trans, 
   }
 }
 
-  /* Strips of what the triangle is applied to, which are independent of each other */
+  /* Strips of B, which are independent of each other */
   #define PANEL_TRIANGLE(name, solve, BLAS) \
     void REAL_NAME(name)(const char *side, const char *trans, const MuonBLASInt *m, const MuonBLASInt *n, const REAL *alpha, const REAL *A, const MuonBLASInt *lda, REAL *B, const MuonBLASInt *ldb) \
     { \

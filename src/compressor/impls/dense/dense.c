@@ -1,16 +1,16 @@
 /*
-   Types whose messages have every entry of a matrix, in the order of memory.
+   Types that send every entry of a matrix, in the order of memory.
 */
 #include <petscmuon/private/muoncompressorcodec.h>
 
 enum {
-  STRIP        = 4096, /* entries rounded or decoded at once: they begin on a byte */
+  STRIP        = 4096, /* the number of entries that are rounded or decoded at a time; they begin on a byte */
   DEVICE_STRIP = 1 << 20
 };
 
 /*
-   Each look at an array that is not on the host takes a while: then strips are long, and in the workspace.
-   few is the buffer of a short one
+   Each access to an array on a device takes time. Its strips are therefore long, and in the workspace. few is the buffer of a
+   short strip
 */
 static PetscErrorCode MuonCompressorGetStrip_Private(MuonCompressor c, const MuonArray *T, double few[], size_t *strip, void **scratch)
 {
@@ -22,8 +22,8 @@ static PetscErrorCode MuonCompressorGetStrip_Private(MuonCompressor c, const Muo
 }
 
 /*
-   Entries first ... first + count - 1 of factor (T - R), in the same memory: in scratch, or where they are
-   there. In floating point that is no combination of T and R
+   Entries first ... first + count - 1 of factor (T - R), in the same memory: in scratch, or in their place if nothing is to be
+   computed. In floating point this is not a linear combination of T and R
 */
 static const void *Strip(const MuonArray *T, const MuonArray *R, double factor, size_t first, size_t count, void *scratch)
 {
@@ -76,11 +76,11 @@ PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor c, MuonWireValue
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How the types of the family differ */
+/* The properties in which the types of the family differ */
 enum {
   ASSIGNS = 1, /* T itself is sent */
   DAMPS   = 2, /* ratio times the matrix */
-  DROPS   = 4  /* the matrix with the probability ratio, else nothing */
+  DROPS   = 4  /* the matrix with the probability ratio, otherwise nothing */
 };
 #define BY_VALUES (-1) /* the codec of -compressor_values */
 
@@ -124,15 +124,15 @@ static PetscErrorCode MuonCompressorEncode_Dense(MuonCompressor c, const MuonArr
   PetscFunctionBegin;
   if (dense->flags & DROPS) PetscCall(MuonCompressorCoin_Private(c, &word));
   /*
-     The coin, a number below 2^32, is compared exactly: with probability 1 everything is sent. Entries that
-     cannot be written are an error whether they are sent or not
+     The coin, a number below 2^32, is compared exactly: with probability 1 the matrix is always sent. Entries that cannot be
+     written are an error even if they are not sent
   */
   if ((dense->flags & DROPS) && (double)word >= 4294967296.0 * (double)c->ratio) {
     PetscCall(MuonCompressorDenseEncode_Private(c, codec, dense->rounding, 1.0, T, R, NULL));
     PetscCall(MuonCompressorSetCount(c, layout, 0));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  /* In floating point R + (T - R) is not T: an assignment sends T */
+  /* In floating point R + (T - R) is not T: to assign T, T is sent */
   PetscCall(MuonCompressorDenseEncode_Private(c, codec, dense->rounding, dense->flags & DAMPS ? (double)c->ratio : 1.0, T, dense->flags & ASSIGNS ? NULL : R, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -145,14 +145,14 @@ static PetscErrorCode MuonCompressorDecode_Dense(MuonCompressor c, const MuonCom
 }
 
 /*
-   nearest, in units of the power below: with u = 2^-24 everything from 3/2 - u on is rounded to 3/2 in
-   binary32, and from there to 2.
+   nearest, in units of the power of two below: with u = 2^-24 all numbers from 3/2 - u on are rounded to 3/2 in binary32, and
+   then to 2.
 
-   truncated: what is rounded to a power of two in binary32 has that small error alone; everything else is less
-   than twice the power that is left, as a double too.
+   truncated: a number that is rounded to a power of two in binary32 has only this small error. All other numbers are less
+   than twice the power that is kept, also in double.
 
-   damping: what is left out and the rounding of the rest, which is that of r x and that to the codec: at most
-   (1 - r) + u r, and what is drawn from there is not correlated to it
+   damping: the error is the part that is left out, and the roundings of r x and to the codec: at most (1 - r) + u r. Random
+   rounding after that is not correlated with it
 */
 static PetscErrorCode MuonCompressorAlpha_Dense(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
@@ -175,11 +175,11 @@ static PetscErrorCode MuonCompressorAlpha_Dense(MuonCompressor c, const MuonArra
 }
 
 /*
-   Norms of columns and rows are absolute, and an entry's error is at most (1 - alpha)^(1/2) of it. What is drawn has an
-   expectation of squares alone, and the square of a norm is a concave function of the squares of the entries
-   for exponents up to 2.
+   Norms of columns and rows are absolute, and the error of an entry is at most (1 - alpha)^(1/2) of it. With random rounding only
+   the expectation of its square is bounded. For exponents up to 2 the square of a norm is a concave function of the squares of
+   the entries.
 
-   Of a multiple, or of all or nothing, what rounding of a relative error u adds is at most u ||X||_F <= u most/least ||X||
+   For a multiple of X, and for X or nothing, rounding with the relative error u adds at most u ||X||_F <= u most/least ||X||
 */
 static PetscErrorCode MuonCompressorAlphaOf_Dense(MuonCompressor c, const MuonArray *shape, const MuonNorm *norm, PetscReal *alpha)
 {

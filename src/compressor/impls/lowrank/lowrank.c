@@ -1,12 +1,12 @@
 /*
-   Types whose messages are factors: what they share, and those of truncated singular value decompositions.
+   Types that send factors: common functions, and the types of truncated singular value decompositions.
 */
 #include "lowrank.h" /*I "petscmuoncompressor.h" I*/
 #include <petscblaslapack.h>
 #include <float.h>
 #include <math.h>
 
-/* How many singular values there are */
+/* The number of singular values */
 static PetscInt MaxRank(const MuonArray *shape)
 {
   return (PetscInt)PetscMin(shape->len >> shape->pairs, shape->count);
@@ -35,9 +35,8 @@ PetscErrorCode MuonCompressorLayout_Factors(MuonCompressor c, const MuonArray *s
 }
 
 /*
-   The constant where that fraction of the square is kept, whose error by rounding to nearest is at most error
-   of it and not orthogonal to the rest in mixed, and by drawing has the expectation drawn; -1 where that is
-   none
+   The constant of contraction if fraction of the square is kept. Rounding to nearest has at most the relative error error, of
+   which mixed is not orthogonal to the rest. Random rounding adds the expectation drawn. -1 if there is no constant
 */
 static PetscReal FactorsAlpha(double part, double drawn, double error, double mixed)
 {
@@ -62,9 +61,8 @@ PetscErrorCode MuonCompressorResidual_Private(MuonCompressor c, const MuonArray 
 }
 
 /*
-   The leading triples of T - R: at most rank singular values, decreasing; values has found entries for
-   magnitudes, then found columns of P and of Q, in the precision of T. Sets the status where the decomposition
-   fails
+   The leading triples of T - R, with at most rank singular values, in decreasing order. values has found magnitudes, then
+   found columns of P and found columns of Q, in the precision of T. Sets the status if the decomposition fails
 */
 static PetscErrorCode MuonCompressorTriples_Private(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscReal **sigma, void **values, PetscInt *found)
 {
@@ -85,12 +83,12 @@ static PetscErrorCode MuonCompressorTriples_Private(MuonCompressor c, const Muon
   PetscCall(MuonCompressorResidual_Private(c, T, R, &X));
   PetscCall(MuonSVDSetWorkspace(c->svd, c->work));
   matrix = MuonMatrixOfArray(&X);
-  /* What is rounded coarsely need not be computed to the last digit */
+  /* Numbers that are rounded coarsely need not be computed to the last digit */
   MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c, T), T->precision, &nearest, &variance);
   PetscCall(MuonSVDSetTolerance(c->svd, nearest > 0 ? (PetscReal)(nearest / 8) : PETSC_DETERMINE));
   PetscCall(MuonSVDCompute(c->svd, &matrix, (PetscInt)rank, *sigma, U, V, found, &c->status));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  /* The factors stand where they are to be when all triples are found, else they move up */
+  /* The factors are at their places if all triples are found, otherwise they move up */
   count = (size_t)*found;
   if (count < rank) {
     PetscCall(PetscArraymove(block + count, V, count * n));
@@ -98,7 +96,7 @@ static PetscErrorCode MuonCompressorTriples_Private(MuonCompressor c, const Muon
   }
   *values = block;
   if (T->precision != MUON_PETSCSCALAR) {
-    /* What is written are numbers that the array can hold */
+    /* Only numbers that the array can hold are written */
     const size_t all = count * (1 + n + m);
 
     PetscCall(PetscArrayzero(block, count));
@@ -108,7 +106,7 @@ static PetscErrorCode MuonCompressorTriples_Private(MuonCompressor c, const Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Magnitudes, P and Q of a message behind one another, in scratch of a memory; the number of the magnitudes at the front */
+/* Magnitudes, P and Q of a message, one behind the other in scratch of a memory, after the number of magnitudes */
 static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonMemory memory, const MuonArray *shape, const MuonCompressorLayout *layout, const unsigned char payload[], char **s, char **P, char **Q)
 {
   const size_t size = MuonArrayEntryBytes(shape);
@@ -127,10 +125,10 @@ static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonMemory memory, c
 }
 
 /*
-   Sets the status where a sum of the product could overflow: an entry of it is a sum of count terms, none larger than the
-   product of the largest entries, and the columns of P are multiplied by their magnitudes first. Half of the
-   range is left for roundings. Only codecs that reach as far as the entries can fail: the product of three
-   binary32 numbers is far from the largest binary64
+   Sets the status if a sum of the product could overflow. An entry of the product is a sum of count terms. Each term is at most
+   the product of the largest entries, and the columns of P are first multiplied by their magnitudes. Half of the range is left
+   for roundings. This fails only for codecs with the range of the entries: the product of three binary32 numbers is far below
+   the largest binary64
 */
 static PetscErrorCode FactorsFit_Private(MuonCompressor c, const MuonArray *shape, const MuonCompressorLayout *layout, const unsigned char payload[])
 {
@@ -169,8 +167,8 @@ PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor c, const MuonA
     }
     if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
     /*
-       A magnitude below the range of the codec is no magnitude; they decrease, so that those after it are none
-       either. Without them the message is written once more
+       A magnitude below the range of the codec becomes zero. So do all later ones, because magnitudes decrease. The message is
+       written again without them
     */
     all = kept;
     while (kept > 0 && layout->section.magnitudes == all && MuonWireValuesAreMagnitudes(codec, 0, kept, payload) != MUON_WIRE_OK) kept--;
@@ -211,11 +209,11 @@ typedef enum {
 } Method;
 
 typedef struct {
-  PetscReal p;      /* topsvd: exponent of the norm of the constant, PETSC_INFINITY for the spectral one */
+  PetscReal p;      /* topsvd: the exponent of the norm in which it contracts, PETSC_INFINITY for the spectral norm */
   Method    method; /* rankk */
 } MuonCompressor_SVD;
 
-/* rankk: each factor takes the root of the singular value; topsvd: it stands by itself */
+/* rankk: each factor is multiplied by the root of the singular value; topsvd: the singular values are sent */
 static PetscErrorCode MuonCompressorEncode_SVD(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
   const MuonKernels *kernels = MuonArrayKernels(T);
@@ -303,7 +301,7 @@ static PetscErrorCode MuonCompressorAlphaOf_TopSVD(MuonCompressor c, const MuonA
   e     = 3.0 * u + 2.0 * u * u + mixed;
   if (MuonNormIsFrobenius(norm)) *alpha = FactorsAlpha(fraction, ((1.0 + omega) * PetscSqr(1.0 + omega) - 1.0) * PetscSqr((1.0 + u) * PetscSqr(1.0 + u)), e, mixed);
   else if (norm->singular && omega == 0.0 && MuonBlocksCount_Private(&c->blocks) == 1) {
-    /* Only squares of the Frobenius norm add up over blocks */
+    /* Over blocks only squares of the Frobenius norm add up */
     const double left = fraction < 1.0 ? pow(1.0 - fraction, inverse) : 0.0, rounding = e * pow(inverse < 0.5 ? kept : PetscMin(2.0 * kept, all), PetscAbs(0.5 - inverse));
 
     *alpha = MuonCompressorRoundDown_Private(1.0 - PetscSqr(left + rounding));
@@ -322,7 +320,7 @@ static PetscErrorCode MuonCompressorAlpha_TopSVD(MuonCompressor c, const MuonArr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Decompositions are SLEPc's, on the host; products are everywhere */
+/* Decompositions are by SLEPc, on the host. Products are computed in every memory */
 static PetscErrorCode MuonCompressorChanging_RankK(MuonCompressor c, const MuonParameter *row, double value)
 {
   PetscFunctionBegin;

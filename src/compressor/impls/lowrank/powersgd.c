@@ -2,8 +2,8 @@
 #include <math.h>
 
 /*
-   Of one block: the columns that an iteration starts from, as they were committed, and what the last message
-   makes of them. The largest entry of each is at least 1/2 and less than 1
+   The state of one block: the committed columns from which an iteration starts, and the columns after the last message. The
+   largest entry of each column is at least 1/2 and less than 1
 */
 typedef struct {
   MuonArray state, pending;
@@ -21,7 +21,7 @@ static PetscBool IsLike(const MuonArray *A, const MuonArray *B)
   return A->data != NULL && A->len == B->len && A->count == B->count && A->precision == B->precision && A->memory == B->memory ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* The state of the block at work */
+/* The state of the current block */
 static PetscErrorCode GetWarm_Private(MuonCompressor c, Warm **warm)
 {
   MuonCompressor_PowerSGD *powersgd = (MuonCompressor_PowerSGD *)c->data;
@@ -36,10 +36,9 @@ static PetscErrorCode GetWarm_Private(MuonCompressor c, Warm **warm)
 }
 
 /*
-   P and V with X ~ P V^T, V = X^T P, by the sweeps from start, NULL for a Gaussian one. What is not larger
-   than least times a column has vanished beside it, being no more than the rounding of a product: a column of
-   start that the rows of X are orthogonal to is of no use, and the Gaussian one takes its place. norms is
-   scratch for 2 l numbers
+   P and V with X ~ P V^T, V = X^T P, by the sweeps from start. start is NULL for a Gaussian start. A product that is at most
+   least times a column is only rounding: the rows of X are orthogonal to this column of start, and the Gaussian column takes its
+   place. norms is scratch for 2 l numbers
 */
 static PetscErrorCode Iterate_Private(MuonCompressor c, const MuonArray *X, size_t l, const MuonColumns *start, double least, const MuonColumns *P, const MuonColumns *V, double norms[])
 {
@@ -66,8 +65,8 @@ static PetscErrorCode Iterate_Private(MuonCompressor c, const MuonArray *X, size
 }
 
 /*
-   The next start: where a column vanished its first start takes its place, which is not orthogonal to everything
-   that may come; and the largest entry of each column is brought below 1
+   The next start. A column that vanished is replaced by its first, Gaussian start, which is not orthogonal to all later
+   matrices. Each column is scaled, so that its largest entry is below 1
 */
 static PetscErrorCode NextStart_Private(MuonCompressor c, size_t l, double least, const MuonColumns *V, double norms[], double ones[], int64_t place[])
 {
@@ -87,7 +86,7 @@ static PetscErrorCode NextStart_Private(MuonCompressor c, size_t l, double least
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With V and P as the iteration knows them, the message is V P^T: its rows are the vectors of the array */
+/* With V and P of the iteration the message is V P^T: its rows are the vectors of the array */
 static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
   const MuonKernels *kernels = MuonArrayKernels(T);
@@ -137,8 +136,7 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
     void *WT = NULL, *S = NULL;
 
     /*
-       The best directions inside the subspace: P V^T = (P W) (V W)^T, the columns of V W being orthogonal and
-       sorted
+       The best directions in the subspace: P V^T = (P W) (V W)^T, with orthogonal and sorted columns of V W
     */
     MuonColumnsCopy_Private(&V, 0, l, &first, 0);
     PetscCall(MuonColumnsRotation_Private(c, l, &first, &WT, &S));
@@ -149,7 +147,7 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
     kernels->Multiply(0, 1, m, kept, l, 1.0, P.data, m, WT, l, 0.0, second.data, m);
     PetscCall(PetscLogFlops(2.0 * (double)(m + n) * (double)kept * (double)l));
   }
-  /* What overflows here is met again when it is written */
+  /* An overflow is found when the values are written */
   if (exponent != 0) kernels->Divide(n, kept, first.data, n, 1.0, -exponent, first.data, n);
   if (kept > 0) PetscCall(NextStart_Private(c, l, least, &V, norms, ones, place));
   PetscCall(MuonCompressorFactorsEncode_Private(c, T, (PetscInt)kept, first.data, layout, payload));
@@ -163,7 +161,7 @@ static PetscErrorCode MuonCompressorCommit_PowerSGD(MuonCompressor c)
 
   PetscFunctionBegin;
   PetscCall(GetWarm_Private(c, &warm));
-  /* A message that could not be written, of this block or another, changes nothing */
+  /* If the message of this block or another could not be written, no state changes */
   if (warm->pends && c->status == MUON_STATUS_OK) MuonArraySwap(&warm->state, &warm->pending);
   warm->pends = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);

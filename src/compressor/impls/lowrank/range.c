@@ -1,17 +1,17 @@
 /*
-   The leading singular vectors by products: subspace iteration on the Gram matrix of the short side, damped by
-   Chebyshev's polynomials, from a Gaussian start that is new in each message.
+   The leading singular vectors by products: subspace iteration on the Gram matrix of the short side, damped by Chebyshev
+   polynomials. Each message has a new Gaussian start.
 
-   EF21 has just sent the basis of the last message, so that what is left is small there: a start from it would
-   be worse than a random one.
+   EF21 has just sent the basis of the last message, and the difference is small in it. As a start this basis would be worse
+   than a random one.
 */
 #include "lowrank.h" /*I "petscmuoncompressor.h" I*/
 #include "../../../kernels/dense/muonpolarreal.h"
 
 enum {
-  OVERSAMPLING = 10, /* columns that are iterated on and not sent, where no more than FEW are sent */
+  OVERSAMPLING = 10, /* additional columns of the iteration that are not sent, if at most FEW columns are sent */
   FEW          = 64,
-  FIRST        = 3, /* degree of the first polynomial, and of those that follow */
+  FIRST        = 3, /* degree of the first polynomial, and of the later ones */
   NEXT         = 2,
   ENOUGH       = 7, /* times the columns is the short side, at most, where one polynomial is enough */
   MORE         = 8, /* times as long takes another */
@@ -22,18 +22,18 @@ enum {
 #define SPREAD 0.4
 
 typedef struct {
-  const MuonArray      *X; /* by columns */
+  const MuonArray      *X; /* column-major */
   int                   wide;
   size_t                l;
-  MuonColumns           Y, Z, V; /* of the short side, another, of the long side */
+  MuonColumns           Y, Z, V; /* two of the short side, one of the long side */
   const MuonKernelReal *real;
-  void                 *G, *H;  /* the Gram matrix or NULL, and room for one of l columns */
-  const void           *held;   /* what multiplies by G */
-  double                square; /* of the norm: the sum of the eigenvalues of G */
+  void                 *G, *H;  /* the Gram matrix or NULL, and room for a Gram matrix of l columns */
+  const void           *held;   /* the function that multiplies by G */
+  double                square; /* the square of the norm: the sum of the eigenvalues of G */
   int                   polynomials;
 } Finder;
 
-/* V = X Y, where X has the short side as its columns, else X^T Y */
+/* V = X Y if the columns of X are the short side, otherwise X^T Y */
 static PetscErrorCode Project_Private(Finder *f)
 {
   PetscFunctionBegin;
@@ -41,14 +41,14 @@ static PetscErrorCode Project_Private(Finder *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* H = the Cholesky factor of P^T P; false where there is none */
+/* H = the Cholesky factor of P^T P; false if there is none */
 static PetscBool Factor_Private(Finder *f, const MuonColumns *P)
 {
   f->real->gram(0, f->l, P->rows, 1, 1.0, P->data, P->rows, 0.0, f->H);
   return f->real->cholesky(f->l, f->H) == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* P = the orthogonal factor of itself by that of Cholesky of its Gram matrix, or by Householder's method where that fails */
+/* P becomes its orthogonal factor, by the Cholesky factor of its Gram matrix, or by Householder's method if there is none */
 static PetscErrorCode Orthonormalize_Private(MuonCompressor c, Finder *f, MuonColumns *P)
 {
   PetscFunctionBegin;
@@ -83,9 +83,9 @@ static void Swap(Finder *f)
 }
 
 /*
-   Y = the orthogonal factor of Z = G Y. Cholesky's factor of H = Y^T Z = (X Y)^T (X Y) makes the columns of X Y
-   orthonormal, so that those of X^T X Y depend no more on one another than the rows of X do, and a second factor is
-   enough. Householder's method takes over where the rank is smaller than l
+   Y = the orthogonal factor of Z = G Y. The Cholesky factor of H = Y^T Z = (X Y)^T (X Y) makes the columns of X Y orthonormal.
+   The columns of X^T X Y are then as well conditioned as the rows of X, and a second factor is enough. If the rank is smaller
+   than l, Householder's method is used
 */
 static PetscErrorCode Power_Private(MuonCompressor c, Finder *f)
 {
@@ -101,8 +101,8 @@ static PetscErrorCode Power_Private(MuonCompressor c, Finder *f)
 }
 
 /*
-   Y = the orthogonal factor of T(2 G / end - I) Y for Z = G Y, with Chebyshev's polynomial T of that degree. Orthonormal
-   columns come to be of different sizes: the factor of the first of two steps makes those of the second alike
+   Y = the orthogonal factor of T(2 G / end - I) Y for Z = G Y, with the Chebyshev polynomial T of that degree. Orthonormal
+   columns get different sizes by this. The factor of the first step gives the columns of the second step similar sizes
 */
 static PetscErrorCode Filter_Private(MuonCompressor c, Finder *f, int degree, double end)
 {
@@ -125,9 +125,9 @@ static PetscErrorCode Filter_Private(MuonCompressor c, Finder *f, int degree, do
 }
 
 /*
-   Y, orthonormal, and V. A polynomial damps the eigenvalues of G up to the mean of those that are not captured, at first
-   of all. Where that one may be larger than what is sought, a product without damping goes before. Where nothing but
-   roundings is left such a product is the last
+   Computes orthonormal Y, and V. A polynomial damps the eigenvalues of G up to the mean of the eigenvalues that are not yet
+   captured, in the first step of all. If this mean can be larger than the wanted eigenvalues, a product without damping comes
+   first. If only rounding errors are left, such a product is the last step
 */
 static PetscErrorCode Find_Private(MuonCompressor c, Finder *f)
 {
@@ -160,8 +160,8 @@ static PetscErrorCode Find_Private(MuonCompressor c, Finder *f)
 }
 
 /*
-   Turns Y and V to the K leading directions inside their subspace, those of V^T V. Its roundings mix only
-   directions that have next to no part in the square
+   Rotates Y and V to the K leading directions in their subspace, those of V^T V. Rounding errors mix only directions that
+   contribute almost nothing to the square
 */
 static PetscErrorCode Turn_Private(MuonCompressor c, Finder *f, size_t rank)
 {
@@ -184,7 +184,7 @@ static PetscErrorCode Turn_Private(MuonCompressor c, Finder *f, size_t rank)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* By columns, what is sent is V Y^T or its transpose */
+/* Column-major, the message is V Y^T or its transpose */
 PetscErrorCode MuonCompressorEncode_Range(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
   const MuonKernels *kernels = MuonArrayKernels(T);
@@ -215,7 +215,7 @@ PetscErrorCode MuonCompressorEncode_Range(MuonCompressor c, const MuonArray *T, 
   f.H      = MuonColumnsAt(&f.V, f.l);
   for (size_t most = ENOUGH * f.l; most < small; most *= MORE) f.polynomials++;
   products = FIRST + NEXT * (size_t)(f.polynomials - 1);
-  /* The Gram matrix is formed where that takes fewer operations */
+  /* The Gram matrix is computed if this takes fewer operations */
   if (small * large + 2 * products * small * f.l < 4 * products * large * f.l) PetscCall(MuonWorkspaceGetIn(c->work, memory, small * small * size, &f.G));
   PetscCall(Find_Private(c, &f));
   if (f.l > rank) PetscCall(Turn_Private(c, &f, rank));
@@ -223,7 +223,7 @@ PetscErrorCode MuonCompressorEncode_Range(MuonCompressor c, const MuonArray *T, 
   least = (double)large * 2.0 * kernels->unit * norm;
   PetscCall(MuonWorkspaceGetPinned(c->work, memory, rank * sizeof(double), &norms));
   MuonColumnsNorms_Private(&f.V, rank, norms);
-  /* What overflows here is met again when it is written */
+  /* An overflow is found when the values are written */
   if (exponent != 0) kernels->Divide(large, rank, f.V.data, large, 1.0, -exponent, f.V.data, large);
   PetscCall(MuonWorkspaceGetIn(c->work, memory, (small + large) * rank * size, &first.data));
   kept        = MuonColumnsCopyLarger_Private(f.wide ? &f.V : &f.Y, rank, norms, least, &first);

@@ -1,10 +1,10 @@
 /*
-   What the types share that multiply by a few columns: random ones, norms, products, orthonormal columns.
+   Operations on a few columns for the low-rank types: random columns, norms, products, orthonormal columns.
 */
 #include "lowrank.h" /*I "petscmuoncompressor.h" I*/
 #include <math.h>
 
-/* Random words drawn at once */
+/* The number of random words that are computed at a time */
 enum {
   CHUNK = 512
 };
@@ -60,7 +60,7 @@ PetscErrorCode MuonColumnsGaussian_Private(MuonCompressor c, PetscBool fresh, si
     for (size_t i = 0; i < some; i++) {
       double x = sine;
 
-      /* Both of one angle, which take little longer than one of them */
+      /* Sine and cosine of one angle together take little longer than one of them */
       if (!fresh || i % 2 == 0) {
         const double w = ((double)words[each * i] + 1.0) / 4294967296.0, angle = 6.283185307179586 * (double)words[each * i + 1] / 4294967296.0;
         const double radius = size == sizeof(float) ? (double)sqrtf(-2.0f * logf((float)w)) : sqrt(-2.0 * log(w));
@@ -88,7 +88,7 @@ PetscErrorCode MuonColumnsScale_Private(MuonCompressor c, MuonArray *X, int *exp
   *exponent = 0;
   *norm     = sqrt(sum);
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)MuonArrayEntries(X)));
-  /* NaN is in no range, and these comparisons do not trap it */
+  /* A NaN is in no range. These comparisons do not trap it */
   if (isgreaterequal(sum, 1.0 / range) && islessequal(sum, range)) PetscFunctionReturn(PETSC_SUCCESS);
   if (!MuonArrayIsFinite(X)) {
     c->status = MUON_STATUS_NANORINF;

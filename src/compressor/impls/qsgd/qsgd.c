@@ -8,8 +8,8 @@ typedef struct {
 } MuonCompressor_QSGD;
 
 enum {
-  STRIP        = 65536,  /* entries that are looked at together: few enough for a cache, and full blocks */
-  DEVICE_STRIP = 1 << 20 /* likewise, where they are not on the host */
+  STRIP        = 65536,  /* entries of a strip: whole blocks that fit into a cache */
+  DEVICE_STRIP = 1 << 20 /* entries of a strip on a device */
 };
 
 static unsigned MuonCompressorLengthLog_QSGD(MuonCompressor c)
@@ -28,7 +28,7 @@ static unsigned MuonCompressorLevels_QSGD(MuonCompressor c)
 static PetscErrorCode MuonCompressorLayout_QSGD(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  /* A block of four random numbers has 32 bits for its place */
+  /* The place of a block of four random numbers has 32 bits */
   MuonCompressorCheck(c, MuonArrayEntries(shape) <= (size_t)1 << 33, PETSC_ERR_SUP, "", "a layer of %zu x %zu, expected at most 2^33 entries for the type %s", MuonArrayRows(shape), MuonArrayColumns(shape), MUONCOMPRESSORQSGD);
   layout->header.kind      = MUON_WIRE_BLOCKS;
   layout->header.values    = (uint8_t)MuonCompressorCodec_Private(c, shape);
@@ -38,8 +38,8 @@ static PetscErrorCode MuonCompressorLayout_QSGD(MuonCompressor c, const MuonArra
 }
 
 /*
-   The norm rounded up to what the codec writes and the array holds, so that no entry exceeds it; 0 where it
-   is too small to divide by, infinite where it does not fit
+   The norm, rounded up to a number that the codec and the array can represent, so that no entry exceeds it. 0 if it is too
+   small to divide by it, infinite if it is too large
 */
 static double MuonCompressorScale_QSGD(MuonWireValues codec, MuonPrecision precision, double norm)
 {
@@ -59,7 +59,7 @@ static double MuonCompressorScale_QSGD(MuonWireValues codec, MuonPrecision preci
 }
 
 /*
-   The norms of the blocks of a strip. Sets the status, or gives infinite ones, where an entry is not finite
+   The norms of the blocks of a strip. If an entry is not finite, sets the status or returns an infinite norm
 */
 static PetscErrorCode MuonCompressorNorms_QSGD(MuonCompressor c, const MuonKernels *kernels, MuonMemory memory, size_t entries, const char *x, double norms[])
 {
@@ -72,7 +72,7 @@ static PetscErrorCode MuonCompressorNorms_QSGD(MuonCompressor c, const MuonKerne
   MuonMark                   mark;
 
   PetscFunctionBegin;
-  /* A device has all blocks looked at together, as vectors: a call for each would take longer than it works */
+  /* On a device all blocks are processed in one call, as vectors: one call for each would take longer than the work */
   if (memory != MUON_HOST && full > 0) {
     if (kernels->IsBelow(entries, 1, x, entries, HUGE_VAL) == 0) {
       c->status = MUON_STATUS_NANORINF;
@@ -86,7 +86,7 @@ static PetscErrorCode MuonCompressorNorms_QSGD(MuonCompressor c, const MuonKerne
       PetscCall(MuonWorkspaceGetPinned(c->work, memory, full * sizeof(*sums), &sums));
       kernels->VectorSums(length, full, x, length, 0, 2, sums);
       for (size_t k = 0; k < full; k++) {
-        /* Squares that neither overflow nor vanish */
+        /* The squares neither overflow nor underflow */
         if (sums[k] > 1e-250 && sums[k] < 1e250) norms[k] = sqrt(sums[k]);
         else if (norms[k] > 0.0) norms[k] = kernels->Euclidean(length, x + k * length * kernels->size);
       }
@@ -136,15 +136,15 @@ static PetscErrorCode MuonCompressorEncode_QSGD(MuonCompressor c, const MuonArra
     MuonWireCodesEncode(bits, 1, some, codes, payload + first / 8 * bits);
   }
   PetscCall(PetscLogFlops((R != NULL ? 4.0 : 3.0) * (PetscLogDouble)d));
-  /* All scales are written without rounding once more. A matrix without any has no codes either */
+  /* The scales are written without another rounding. A matrix without scales has no codes */
   if (zero) PetscCall(MuonCompressorSetCount(c, layout, 0));
   else PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, MUON_HOST, MUON_DOUBLE, (size_t)layout->section.values, scales, 0, payload + layout->section.valuesat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   x = the levels of a strip times the steps of its blocks. On a device all at once: levels are small
-   integers, so that the product is rounded once, as on the host
+   x = the levels of a strip times the steps of its blocks. On a device this is one call: levels are small integers, so that a
+   product is rounded once, as on the host
 */
 static PetscErrorCode MuonCompressorDequantize_QSGD(MuonCompressor c, const MuonKernels *kernels, const MuonArray *Y, size_t entries, const unsigned char codes[], double steps[], char *x)
 {
@@ -204,10 +204,9 @@ static PetscErrorCode MuonCompressorDecode_QSGD(MuonCompressor c, const MuonComp
    sum of y^2 is s^2. As a function of y^2, f lies below sqrt(y^2) - y^2 up to 1/4 and below 1/4 beyond, which
    is concave: the mean of f is at most its value at the mean s^2 / B.
 
-   A scale that was rounded up by a factor of at most 1 + e makes s / (1 + e) of s in the sum of y^2, and
-   gives the largest entry a variance of at most the difference. Levels are rounded in binary32 from y and
-   random numbers of 24 bits, and the decoded numbers in the precision of the array: 2^-20 (1 + B / s^2) is
-   more than all of that.
+   If the scale is rounded up by a factor of at most 1 + e, s becomes s / (1 + e) in the sum of y^2, and the largest entry gets
+   a variance of at most the difference. Levels are rounded in binary32 from y and random numbers of 24 bits, and decoded
+   numbers in the precision of the array: 2^-20 (1 + B / s^2) is more than all these errors.
 */
 static PetscErrorCode MuonCompressorAlpha_QSGD(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {

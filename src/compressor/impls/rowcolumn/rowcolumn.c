@@ -6,19 +6,19 @@
 #include <float.h>
 
 enum {
-  TOGETHER = 32, /* strided vectors that are read at once: some cache lines of each contiguous one */
-  CHUNK    = 512 /* values decoded at once; a multiple of 8 */
+  TOGETHER = 32, /* strided vectors that are read at a time: some cache lines of each contiguous vector */
+  CHUNK    = 512 /* values that are decoded at a time; a multiple of 8 */
 };
 
 typedef struct {
-  PetscBool rows; /* are kept, else columns */
+  PetscBool rows; /* rows are kept, otherwise columns */
   PetscReal p;    /* exponent of their norm */
 } MuonCompressor_RowColumn;
 
 /*
-   The rows or columns among which some are kept: the contiguous vectors of the array, or strided ones that have
-   an entry in each of these. So many, of such a length, of which some are read together; the entries of vector
-   k have the numbers first k, first k + stride, ...
+   The rows or columns of which some are kept. They are the contiguous vectors of the array, or strided vectors with an entry
+   in each contiguous one. The fields are their number, their length, and the number that is read at a time. The entries of
+   vector k have the numbers first k, first k + stride, ...
 */
 typedef struct {
   PetscBool strided;
@@ -61,9 +61,9 @@ static void ReadVectors(const Vectors *vectors, size_t first, size_t count, cons
 }
 
 /*
-   Of all vectors. In the memory of a device these are sums of all at once; one by one those whose sum is out of
-   range, or all for another norm; buffer has room for those that are read together. Sets the status where one is
-   not finite
+   The lengths of all vectors. On a device one call computes the sums of all vectors. Vectors with a sum out of range, and all
+   vectors for other norms, are processed one by one. buffer has room for the vectors that are read at a time. Sets the status if
+   a length is not finite
 */
 static PetscErrorCode MuonCompressorAllLengths_Private(MuonCompressor c, const Vectors *vectors, const MuonArray *T, const MuonArray *R, char *buffer, MuonKernelLength lengths[])
 {
@@ -127,11 +127,11 @@ static PetscErrorCode MuonCompressorEncode_RowColumn(MuonCompressor c, const Muo
     PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
     PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, all * sizeof(*codes), &codes));
   }
-  /* The few vectors that are kept are read once more, those side by side together: no copy of the matrix is needed */
+  /* The few kept vectors are read again, adjacent ones together. The matrix is not copied */
   for (size_t v = 0, run; v < vectors.count; v += PetscMax(run, 1)) {
     for (run = 0; v + run < vectors.count && (bitmap[(v + run) / 8] >> (v + run) % 8 & 1) != 0;) run++;
     if (run > 0) ReadVectors(&vectors, v, run, T, R, x + at * kernels->size);
-    /* An entry has the random number of its place in the matrix, whatever else is kept */
+    /* The random number of an entry depends only on its place in the matrix */
     for (size_t k = 0; k < run; k++, at += length) {
       if (codes != NULL && kernels->Natural(length, x + at * kernels->size, &stream, (v + k) * vectors.first, vectors.stride, codes + at) != 0) c->status = MUON_STATUS_NANORINF;
     }
@@ -169,7 +169,7 @@ static PetscErrorCode MuonCompressorDecode_RowColumn(MuonCompressor c, const Muo
         left = vectors.length;
       }
       run = PetscMin(left, some - i);
-      /* The entries of a strided vector are vectors of one entry */
+      /* A strided vector is written as vectors of one entry */
       if (vectors.strided) kernels->Spread(1, Y->count, vectors.length - left, run, from, add ? 1 : 0, scale, (char *)Y->data + v * kernels->size, Y->ld);
       else kernels->Spread(Y->len, Y->count, v * Y->len + vectors.length - left, run, from, add ? 1 : 0, scale, Y->data, Y->ld);
       left -= run;
@@ -180,10 +180,10 @@ static PetscErrorCode MuonCompressorDecode_RowColumn(MuonCompressor c, const Muo
 }
 
 /*
-   No vector that is left out is longer than a kept one in the p-norm, so that none has a square sum of more
-   than c times that of a kept one, c = length^|1 - 2/p|: ||x||_2 <= a ||x||_p <= a b ||x||_2 with a = max(1,
-   length^(1/2 - 1/p)), b = max(1, length^(1/p - 1/2)), and c is the square of a b. Of N vectors the N - K have
-   then at most (N - K) c / K of what the K have, which is at least K / (K + (N - K) c) of all
+   In the p-norm no vector that is left out is longer than a kept one. Its sum of squares is therefore at most c times that of a
+   kept one, c = length^|1 - 2/p|: ||x||_2 <= a ||x||_p <= a b ||x||_2 with a = max(1, length^(1/2 - 1/p)), b = max(1,
+   length^(1/p - 1/2)), and c is the square of a b. Of N vectors, the N - K have at most (N - K) c / K times the sum of squares of
+   the K kept ones. The kept ones then have at least K / (K + (N - K) c) of the whole sum
 */
 static PetscErrorCode MuonCompressorAlpha_RowColumn(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
@@ -196,7 +196,7 @@ static PetscErrorCode MuonCompressorAlpha_RowColumn(MuonCompressor c, const Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The vectors whose p-norms the norm is made of: the longest are the largest terms of its q-norm */
+/* The norm is a q-norm of the p-norms of these vectors: the longest vectors are its largest terms */
 static PetscErrorCode MuonCompressorAlphaOf_RowColumn(MuonCompressor c, const MuonArray *shape, const MuonNorm *norm, PetscReal *alpha)
 {
   const MuonCompressor_RowColumn *data    = (const MuonCompressor_RowColumn *)c->data;

@@ -1,6 +1,6 @@
 #include <petscmuon/private/muoncompressorcodec.h>
 
-/* 2^-64: a sum of so many of the largest numbers */
+/* 2^-64: a sum of 2^64 numbers times this does not overflow */
 #define HUGE_SCALE 5.421010862427522e-20
 
 static PetscErrorCode MuonCompressorLayout_Sign(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
@@ -12,7 +12,7 @@ static PetscErrorCode MuonCompressorLayout_Sign(MuonCompressor c, const MuonArra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The mean of absolute values whose sum is not finite, where these are: from a fraction of each */
+/* The mean of finite absolute values with a sum that overflows: from a fraction of each */
 static PetscErrorCode MuonCompressorHugeMean_Sign(MuonCompressor c, const MuonArray *T, const MuonArray *R, double *mean)
 {
   const MuonKernels *kernels = MuonArrayKernels(T);
@@ -55,7 +55,7 @@ static PetscErrorCode MuonCompressorEncode_Sign(MuonCompressor c, const MuonArra
   /* A magnitude that the array can hold */
   rounded = (float)mean;
   PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, MUON_HOST, T->precision, 1, T->precision == MUON_SINGLE ? (const void *)&rounded : (const void *)&mean, 0, value));
-  /* What is too small to be written is zero, and a zero matrix has no signs */
+  /* A magnitude that is too small to be written is zero, and a zero matrix has no signs */
   if (MuonWireValuesAreMagnitudes(codec, 0, 1, value) != MUON_WIRE_OK) PetscCall(MuonCompressorSetCount(c, layout, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -79,8 +79,8 @@ static PetscErrorCode MuonCompressorDecode_Sign(MuonCompressor c, const MuonComp
 }
 
 /*
-   With (1 + e) times the mean a of the d absolute values, the square of the error is ||X||^2 - d a^2 (1 -
-   e^2), and d a >= ||X||; where e is random, its mean is 0
+   If the magnitude is (1 + e) times the mean a of the d absolute values, the square of the error is ||X||^2 - d a^2 (1 - e^2),
+   and d a >= ||X||. A random e has the mean 0
 */
 static PetscErrorCode MuonCompressorAlpha_Sign(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {

@@ -6,28 +6,28 @@
 
 enum {
   SEED  = 8,  /* bytes of a seed */
-  CHUNK = 512 /* values decoded at once; a multiple of 64 */
+  CHUNK = 512 /* values that are decoded at a time; a multiple of 64 */
 };
 
 typedef struct {
-  PetscInt entries; /* of a block in which the largest are kept, 0: the array */
+  PetscInt entries; /* entries of a block of which the largest are kept; 0: the whole array */
 } MuonCompressor_TopK;
 
 /*
-   Entries that are put into an array together, a multiple of 64: they and their values stay in the cache of
+   The number of entries that are stored into an array at a time, a multiple of 64. They and their values stay in the cache of
    the processor
 */
 #define STRIP ((size_t)16384)
 /* The same in the memory of a device */
 #define DEVICE_STRIP ((size_t)1 << 24)
 
-/* What is selected: entries, or the numbers of a complex array */
+/* The units of the selection: entries, or the numbers of a complex array */
 static size_t MuonCompressorNumbers_Private(const MuonArray *A)
 {
   return MuonArrayEntries(A) >> A->pairs;
 }
 
-/* Entries of a block, and how many are kept of all blocks; fraction: the least that is kept of any */
+/* Entries of a block, and the number that is kept of all blocks; fraction is the smallest kept fraction of a block */
 static size_t MuonCompressorBlockKept_Private(MuonCompressor c, size_t d, PetscInt64 *kept, double *fraction)
 {
   const MuonCompressor_TopK *topk  = (const MuonCompressor_TopK *)c->data;
@@ -68,7 +68,7 @@ PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   /*
-     A kept entry has the random number of its place in the matrix, which does not depend on what else is kept
+     The random number of a kept entry depends only on its place in the matrix
   */
   PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
   if (precision == MUON_DOUBLE) {
@@ -82,7 +82,7 @@ PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Positions as a bitmap, from which a device writes all entries at once, where it copies from */
+/* Positions as a bitmap. A device copies the bitmap, and writes all entries in one call */
 static PetscErrorCode MuonCompressorMark_Private(MuonCompressor c, size_t entries, PetscInt64 kept, MuonWireIndexReader *reader)
 {
   const size_t   bytes = (entries + 63) / 64 * 8;
@@ -119,7 +119,7 @@ PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues
     for (size_t first = 0; first < entries; first += strip) {
       const size_t some = PetscMin(strip, entries - first), count = MuonKernelCountBits(reader->from, first, some), skip = done % 64;
 
-      /* Values are read from one whose number is a multiple of 64 on */
+      /* Values are read from a multiple of 64 on */
       PetscCall(MuonCompressorValuesDecode_Private(c, codec, Y->memory, Y->precision, skip + count, from, done - skip, x));
       kernels->Scatter(Y->len, Y->count, reader->from, first, some, x + skip * kernels->size, add ? 1 : 0, scale, Y->data, Y->ld);
       done += count;
@@ -138,7 +138,7 @@ PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Numbers by their moduli, which are compared as they are; both parts of each are kept */
+/* Complex numbers are chosen by their moduli, without rounding; both parts of each are kept */
 static PetscErrorCode MuonCompressorEncode_TopPairs(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
   const MuonKernels   *kernels = MuonArrayKernels(T), *doubles = MuonKernelsGet(MUON_DOUBLE, MUON_HOST);
@@ -172,7 +172,7 @@ static PetscErrorCode MuonCompressorEncode_TopPairs(MuonCompressor c, const Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries are compared as they are written: in binary32, from where all codecs but double begin */
+/* Entries are compared in the precision of the message: binary32 for all codecs but double */
 static PetscErrorCode MuonCompressorEncode_TopK(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
   const MuonKernels   *kernels = MuonArrayKernels(T);
@@ -195,7 +195,7 @@ static PetscErrorCode MuonCompressorEncode_TopK(MuonCompressor c, const MuonArra
     PetscCall(MuonCompressorEncode_TopPairs(c, T, R, layout, payload));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  /* The values of a block stand where those before it end, and its room may be longer */
+  /* The values of a block begin at the end of those before it; its room can be longer */
   PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, ((size_t)kept - each + MuonKernelTopRoom(block, each)) * size, &values));
   PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (d + 63) / 64 * 8, &bitmap));
   PetscCall(MuonWorkspaceGet(c->work, MuonKernelTopScratch(block, size), &work));
@@ -234,7 +234,7 @@ static PetscErrorCode MuonCompressorDecode_TopK(MuonCompressor c, const MuonComp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bits of as many of the entries, or of numbers with both of their parts, as a seed draws */
+/* The bitmap of the entries that a seed draws, or of complex numbers with both parts */
 static PetscErrorCode MuonCompressorDraw_Private(MuonCompressor c, const MuonArray *A, size_t kept, uint64_t seed, unsigned char **bitmap)
 {
   const size_t   d = MuonArrayEntries(A);
@@ -269,10 +269,10 @@ static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, const MuonArr
   payload += SEED;
   PetscCall(MuonCompressorDraw_Private(c, T, (size_t)kept, seed, &bitmap));
   if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)d));
-  /* Whether a step fails must not depend on which entries were drawn: the others are looked at too */
+  /* A failure must not depend on the drawn entries, so the others are checked, too */
   if (MuonArrayKernels(T)->Gather(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, MuonCompressorCodecLimit_Private(codec, T->precision), bitmap, values) != 0) c->status = MUON_STATUS_NANORINF;
   else {
-    /* What crosses from a device is as wide as what is written */
+    /* Copies from a device have the width of the message */
     if (T->memory != MUON_HOST) {
       PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (size_t)kept * MuonArrayEntryBytes(T), &pinned));
       if (codec != MUON_WIRE_VALUES_DOUBLE) {
@@ -286,7 +286,7 @@ static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, const MuonArr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Any seed is one */
+/* Every seed is valid */
 static PetscErrorCode MuonCompressorDecode_RandK(MuonCompressor c, const MuonCompressorLayout *layout, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
   const size_t        d = MuonArrayEntries(Y), count = (size_t)layout->header.count;
@@ -303,15 +303,16 @@ static PetscErrorCode MuonCompressorDecode_RandK(MuonCompressor c, const MuonCom
 }
 
 /*
-   topk: the smallest of the doubles that are one number in binary32 may be the kept ones: with u = 2^-24 its
-   square is at least ((1 - u) / (1 + u))^2 > 1 - 4 u of the others'.
+   topk: of doubles that are equal in binary32 the smallest ones can be kept. With u = 2^-24 the square of such a number is at
+   least ((1 - u) / (1 + u))^2 > 1 - 4 u of the square of the others.
 
-   randk: E ||C(X) - X||^2 is (1 - K/d) ||X||^2, and of the kept K/d what the values lose
+   randk: E ||C(X) - X||^2 is (1 - K/d) ||X||^2, and the rounding of the values of the kept K/d is added
 
-   topk in blocks: what holds of each holds of their sum, with the least fraction.
+   topk in blocks: the bound of each block, with the smallest fraction, is a bound for their sum.
 
-   topk in the q-norm of the entries: what is left out has at most 1 - K/d of the sum of the q-th powers. randk: each
-   square has the expectation of its part. Beyond q = 2 what is drawn has none, see MuonCompressorKeptAlpha_Private()
+   topk in the q-norm of the entries: the entries that are left out have at most 1 - K/d of the sum of the q-th powers. randk:
+   each square has the expectation of its part. For q > 2 there is no bound for random rounding, see
+   MuonCompressorKeptAlpha_Private()
 */
 static PetscErrorCode MuonCompressorAlphaOf_Sparse(MuonCompressor c, const MuonArray *shape, const MuonNorm *norm, PetscReal *alpha)
 {
@@ -326,7 +327,7 @@ static PetscErrorCode MuonCompressorAlphaOf_Sparse(MuonCompressor c, const MuonA
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORRANDK, &seeded));
   (void)MuonCompressorBlockKept_Private(c, (size_t)d, &kept, &fraction);
-  /* Nothing is proved of values of two bits */
+  /* There is no bound for values of two bits */
   if (codec == MUON_WIRE_VALUES_TWOBIT) PetscFunctionReturn(PETSC_SUCCESS);
   if (seeded) {
     if (concave) *alpha = MuonCompressorRoundDown_Private(bound * (double)kept / (double)d);

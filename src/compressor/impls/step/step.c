@@ -1,13 +1,13 @@
 /*
-   Steps of a norm as messages: the minimizer D of an LMO, which has few entries or low rank, and the dual norm
-   as the magnitude that its entries share. The payloads are those of other types where these are not longer:
-   an entry with its position (l1), a triple (nuclear), a column (l21); one entry in each row or column has a
-   kind of its own. Rows and columns of the wire are those of the matrix, whichever way it is stored.
+   Steps of a norm as messages. A message has the minimizer D of an LMO, which has few entries or low rank, and the dual norm as
+   the common magnitude of its entries. Payloads are those of other types if these are not longer: an entry with its position
+   (l1), a triple (nuclear), a column (l21). One entry in each row or column is a separate kind of message. Rows and columns of a
+   message are those of the matrix, for row-major and column-major arrays.
 */
 #include <petscmuon/private/muoncompressorcodec.h>
 
 enum {
-  CHUNK = 512 /* codes read at once; a multiple of 8 */
+  CHUNK = 512 /* codes that are read at a time; a multiple of 8 */
 };
 
 static PetscErrorCode MuonCompressorLayout_Step(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
@@ -44,7 +44,7 @@ static void Put(const MuonArray *A, size_t row, size_t column, double value)
   else *(double *)at = value;
 }
 
-/* Positions of what D has into the bitmap, codes of its entries, and values behind the magnitude in x[0] */
+/* Writes the positions of D to the bitmap, the codes of its entries, and values behind the magnitude in x[0] */
 static PetscInt64 ReadStep(MuonWireKind kind, const MuonArray *D, unsigned char bitmap[], uint64_t code[], double x[])
 {
   const size_t m = MuonArrayRows(D), n = MuonArrayColumns(D), ncodes = kind == MUON_WIRE_PERROW ? m : kind == MUON_WIRE_PERCOLUMN ? n : 0;
@@ -78,7 +78,7 @@ static PetscInt64 ReadStep(MuonWireKind kind, const MuonArray *D, unsigned char 
   return count;
 }
 
-/* T is D on the host, or a shape where there are factors */
+/* T is D on the host, or only a shape if there are factors */
 static PetscErrorCode MuonCompressorEncode_Step(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
   const MuonCompressorStep *step = (const MuonCompressorStep *)c->data;
@@ -107,7 +107,7 @@ static PetscErrorCode MuonCompressorEncode_Step(MuonCompressor c, const MuonArra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A step is assigned: Y is on the host and becomes D */
+/* A step is an assignment: Y is on the host and becomes D */
 static PetscErrorCode MuonCompressorDecode_Step(MuonCompressor c, const MuonCompressorLayout *layout, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
   const MuonWireKind    kind    = (MuonWireKind)layout->header.kind;
