@@ -28,8 +28,8 @@ static inline PetscErrorCode TestSetText(MuonPolar polar, const char key[], cons
 }
 
 /*
-   A line of keys and their values, "type newtonschulz steps 5". The default, "own", of the precision is that of the type, which no text
-   can ask for; that of others is -1, or empty
+   A line of keys and their values, "type newtonschulz steps 5". The precision "own" is that of the type, which no text can ask for; "empty" is
+   an empty text, the default of a list
 */
 static inline PetscErrorCode TestTune(MuonPolar polar, const char format[], ...)
 {

@@ -92,12 +92,13 @@ static PetscErrorCode CheckArrays(MuonPolar polar, int m, int n)
 */
 static PetscErrorCode CheckMany(MuonPolar polar, int many, const int shapes[][2])
 {
-  const char *type = ((PetscObject)polar)->type_name;
-  TestInput   G[6], R[6];
-  Mat         in[12], out[12];
-  MuonStatus  status[12];
-  double     *A[6], *Q[6], *S;
-  PetscMPIInt rank;
+  const PetscInt sides[3] = {1, 9, 60};
+  const char    *type     = ((PetscObject)polar)->type_name;
+  TestInput      G[6], R[6];
+  Mat            in[12], out[12];
+  MuonStatus     status[12];
+  double        *A[6], *Q[6], *S;
+  PetscMPIInt    rank;
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
@@ -118,7 +119,7 @@ static PetscErrorCode CheckMany(MuonPolar polar, int many, const int shapes[][2]
       in[n]    = G[k].mat;
       out[n++] = R[k].mat;
       if (rank > 0 || !own) continue;
-      PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, shapes[3 * k / 2][1], shapes[3 * k / 2][1], NULL, &in[n]));
+      PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, sides[k], sides[k], NULL, &in[n]));
       PetscCall(MatDuplicate(in[n], MAT_DO_NOT_COPY_VALUES, &out[n]));
       PetscCall(MatShift(in[n++], 2.0));
     }
