@@ -1,18 +1,51 @@
-static char help[] = "Exact polar factors in the memory of a device beside those on the host, and beside singular vectors that are known.\n\n";
+static char help[] = "Polar factors in the memory of a device beside those on the host: exact ones beside singular vectors that are known, "
+                     "those of rows on many ranks in both orders of their entries.\n\n";
 
-#include <petscmuonpolar.h>
+#include "polar_common.h"
 #include <petscmuon/private/muonkernelsdevice.h>
-#include <petscmuon/private/muonpolarimpl.h>
 
-/* Vector k of an orthonormal basis: cosines */
-static double Basis(size_t n, size_t k, size_t i)
+/* The factor in the memory of the host and in that of the device, all of it on every rank */
+static PetscErrorCode Both(MuonPolar polar, int variant, int how, int m, int n, const double *A, double *host, double *far)
 {
-  return sqrt((k > 0 ? 2.0 : 1.0) / (double)n) * cos(3.14159265358979323846 * ((double)i + 0.5) * (double)k / (double)n);
+  const MuonDevice *device = MuonDeviceGet();
+
+  PetscFunctionBeginUser;
+  for (int there = 0; there < 2; there++) {
+    TestInput  G, R;
+    MuonMatrix in, out;
+    MuonStatus status;
+    size_t     bytes;
+
+    PetscCall(TestCreate(variant, how, m, n, how == TEST_ALONE ? 3 : 0, A, &G));
+    PetscCall(TestCreate(variant, how, m, n, how == TEST_ALONE ? 3 : 0, NULL, &R));
+    in            = G.matrix;
+    out           = R.matrix;
+    bytes         = PetscMax(in.here.ld * in.here.count * MuonArrayEntryBytes(&in.here), 1);
+    polar->memory = in.here.memory = out.here.memory = there ? MUON_DEVICE : MUON_HOST;
+    if (there) {
+      in.here.data  = device->allocate(bytes);
+      out.here.data = device->allocate(bytes);
+      device->copy(bytes, G.matrix.here.data, in.here.data);
+      device->copy(bytes, R.matrix.here.data, out.here.data);
+    }
+    PetscCall(MuonPolarApplyMatrices(1.0, 1, &polar, &in, &out, &status));
+    PetscCall(TestStatus(in.comm, status, MUON_STATUS_OK, there ? "on the device" : "on the host"));
+    if (there) {
+      device->copy(bytes, out.here.data, R.matrix.here.data);
+      device->release(in.here.data);
+      device->release(out.here.data);
+    }
+    PetscCall(TestGet(&R, there ? far : host));
+    PetscCall(TestDestroy(&G));
+    PetscCall(TestDestroy(&R));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static double Get(const MuonArray *a, const void *data, size_t k)
+/* Vector k of an orthonormal basis: cosines */
+static double Basis(int n, int k, int i)
 {
-  return a->precision == MUON_SINGLE ? (double)((const float *)data)[k] : ((const double *)data)[k];
+  return sqrt((k > 0 ? 2.0 : 1.0) / n) * cos(3.14159265358979323846 * (i + 0.5) * k / n);
 }
 
 /*
@@ -21,120 +54,88 @@ static double Get(const MuonArray *a, const void *data, size_t k)
    Zolotarev's function, at most 1/interval, raises the rounding of singular values that are 0. 16 is for the
    constants of LAPACK. Far from the host means within that on both sides
 */
-static PetscErrorCode Check(MuonPolar polar, MuonPrecision precision, size_t m, size_t n, PetscBool full, double condition)
+static PetscErrorCode CheckExact(MuonPolar polar, int variant, int m, int n, int full, double condition)
 {
-  const MuonDevice  *device = MuonDeviceGet();
-  const size_t       s = PetscMin(m, n), l = PetscMax(m, n), ld = m + 3;
-  const size_t       bytes = ld * n * (precision == MUON_SINGLE ? sizeof(float) : sizeof(double));
-  MuonArray          g, q;
-  MuonMatrix         G, Q;
+  const int          s = PetscMin(m, n), l = PetscMax(m, n), single = TestPrecision(variant) == MUON_SINGLE;
+  const int          rational = strcmp(((PetscObject)polar)->type_name, MUONPOLARZOLOTAREV) == 0, weighted = strcmp(((PetscObject)polar)->type_name, MUONPOLARQDWH) == 0;
   MuonPolarPrecision arithmetic;
-  MuonStatus         status;
-  PetscBool          rational, weighted;
   PetscInt           before;
-  double             unit, bound, orthogonal = 0.0, *exact;
-  void              *from, *to, *back;
+  double             unit, bound, *A, *exact, *host, *far;
+  char               what[64];
 
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)polar, MUONPOLARZOLOTAREV, &rational));
-  PetscCall(PetscObjectTypeCompare((PetscObject)polar, MUONPOLARQDWH, &weighted));
+  PetscFunctionBeginUser;
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s of %d x %d", ((PetscObject)polar)->type_name, m, n));
   PetscCall(MuonPolarGetPrecision(polar, &arithmetic));
   /* Where the rank is not full a decomposition takes over, in the precision of PetscScalar */
-  if (weighted == PETSC_TRUE && full == PETSC_FALSE && MUON_PETSCSCALAR == MUON_SINGLE) arithmetic = MUON_POLAR_PRECISION_SINGLE;
-  unit  = arithmetic == MUON_POLAR_PRECISION_SINGLE || precision == MUON_SINGLE ? 1.2e-7 : 2.3e-16;
-  bound = 16.0 * (double)l * unit * (rational == PETSC_TRUE ? condition * condition + 1e3 : condition);
-  PetscCall(PetscCalloc1(bytes, (char **)&from));
-  PetscCall(PetscCalloc1(bytes, (char **)&to));
-  PetscCall(PetscCalloc1(bytes, (char **)&back));
-  PetscCall(PetscCalloc1(ld * n, &exact));
-  for (size_t j = 0; j < n; j++) {
-    for (size_t i = 0; i < m; i++) {
-      double sum = 0.0;
+  if (weighted && !full && MUON_PETSCSCALAR == MUON_SINGLE) arithmetic = MUON_POLAR_PRECISION_SINGLE;
+  unit  = arithmetic == MUON_POLAR_PRECISION_SINGLE || single ? 1.2e-7 : 2.3e-16;
+  bound = 16.0 * l * unit * (rational ? condition * condition + 1e3 : condition);
+  PetscCall(PetscCalloc4(m * n, &A, m * n, &exact, m * n, &host, m * n, &far));
+  for (int e = 0; e < m * n; e++) {
+    for (int k = 0; k < s; k++) {
+      const double uv = full || k % 2 == 0 ? Basis(m, k, e % m) * Basis(n, k, e / m) : 0.0;
 
-      for (size_t k = 0; k < s; k++) {
-        const double uv = full == PETSC_TRUE || k % 2 == 0 ? Basis(m, k, i) * Basis(n, k, j) : 0.0;
-
-        sum += pow(condition, s > 1 ? -(double)k / (double)(s - 1) : 0.0) * uv;
-        exact[j * ld + i] += uv;
-      }
-      if (precision == MUON_SINGLE) ((float *)from)[j * ld + i] = (float)sum;
-      else ((double *)from)[j * ld + i] = sum;
+      A[e] += pow(condition, s > 1 ? -(double)k / (s - 1) : 0.0) * uv;
+      exact[e] += uv;
     }
   }
-  PetscCall(PetscMemzero(&g, sizeof(g)));
-  g.precision   = precision;
-  g.len         = m;
-  g.count       = n;
-  g.ld          = ld;
-  g.memory      = MUON_HOST;
-  q             = g;
-  g.data        = from;
-  q.data        = to;
-  G             = MuonMatrixOfArray(&g);
-  Q             = MuonMatrixOfArray(&q);
-  polar->memory = MUON_HOST;
-  PetscCall(MuonPolarApplyMatrices(1.0, 1, &polar, &G, &Q, &status));
-  PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s on the host: status %s", ((PetscObject)polar)->type_name, MuonStatuses[status]);
-  g.memory = q.memory = MUON_DEVICE;
-  g.data              = device->allocate(bytes);
-  q.data              = device->allocate(bytes);
-  device->copy(bytes, from, g.data);
-  device->zero(bytes, q.data);
-  G             = MuonMatrixOfArray(&g);
-  Q             = MuonMatrixOfArray(&q);
-  polar->memory = MUON_DEVICE;
-  before        = weighted == PETSC_TRUE ? ((const PetscInt *)polar->data)[2] : 0;
-  PetscCall(MuonPolarApplyMatrices(1.0, 1, &polar, &G, &Q, &status));
-  PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s on the device: status %s", ((PetscObject)polar)->type_name, MuonStatuses[status]);
-  device->copy(bytes, q.data, back);
-  for (size_t k = 0; k < ld * n; k++) {
-    const double x = Get(&g, back, k), y = Get(&g, to, k), known = fabs(x - exact[k]);
-
-    PetscCheck(fabs(x - y) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s of %zu x %zu: entry %zu is %.17g on the device, %.17g on the host, expected a difference of at most %g", ((PetscObject)polar)->type_name, m, n, k, x, y, bound);
-    /* Singular values of the rational function are 0.04 below one at most, by its default tolerance */
-    PetscCheck(known <= bound + (rational == PETSC_TRUE ? 0.04 : 0.0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s of %zu x %zu: entry %zu is %.17g on the device, expected %.17g within %g", ((PetscObject)polar)->type_name, m, n, k, x, exact[k], bound);
-  }
+  before = weighted ? ((const PetscInt *)polar->data)[2] : 0;
+  PetscCall(Both(polar, variant, TEST_ALONE, m, n, A, host, far));
+  TestMost(what, TestFarthest(m * n, far, host), bound);
+  /* Singular values of the rational function are 0.04 below one at most, by its default tolerance */
+  TestMost(what, TestFarthest(m * n, far, exact), bound + (rational ? 0.04 : 0.0));
   /* Of full rank, whatever the condition */
-  for (size_t i = 0; i < s * s && full == PETSC_TRUE && rational == PETSC_FALSE; i++) {
+  for (int i = 0; i < s * s && full && !rational; i++) {
     double sum = i / s == i % s ? -1.0 : 0.0;
 
-    for (size_t k = 0; k < l; k++) sum += m > n ? Get(&g, back, i / s * ld + k) * Get(&g, back, i % s * ld + k) : Get(&g, back, k * ld + i / s) * Get(&g, back, k * ld + i % s);
-    orthogonal = PetscMax(orthogonal, fabs(sum));
+    for (int k = 0; k < l; k++) sum += m > n ? far[i / s * m + k] * far[i % s * m + k] : far[k * m + i / s] * far[k * m + i % s];
+    TestMost(what, fabs(sum), 100.0 * l * unit);
   }
-  PetscCheck(orthogonal <= 100.0 * (double)l * unit, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s of %zu x %zu: off orthogonality by %g", ((PetscObject)polar)->type_name, m, n, orthogonal);
-  if (weighted == PETSC_TRUE && full == PETSC_TRUE && precision == MUON_DOUBLE) {
-    const PetscInt *count = (const PetscInt *)polar->data, qr = count[1], decompositions = count[2] - before;
+  if (weighted && full && !single) {
+    const PetscInt *count = (const PetscInt *)polar->data;
 
-    PetscCheck(decompositions == 0 && (qr > 0 || condition < 1e6), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " steps by QR, %" PetscInt_FMT " decompositions", qr, decompositions);
+    TestCheck(count[2] == before && (count[1] > 0 || condition < 1e6), "%d steps by QR, %d decompositions", (int)count[1], (int)(count[2] - before));
   }
   PetscCall(MuonPolarReset(polar));
-  device->release(g.data);
-  device->release(q.data);
-  PetscCall(PetscFree(from));
-  PetscCall(PetscFree(to));
-  PetscCall(PetscFree(back));
-  PetscCall(PetscFree(exact));
+  PetscCall(PetscFree4(A, exact, host, far));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Rounded results of double, whose own difference is amplified as in the rows device_polar of equivalence: 525 units of sums of 23
+   products, and the condition of the matrix
+*/
+static PetscErrorCode CheckRows(MuonPolar polar, int variant, int how, int m, int n)
+{
+  double A[23 * 9], host[23 * 9], far[23 * 9];
+
+  PetscFunctionBeginUser;
+  for (int e = 0; e < m * n; e++) A[e % n * m + e / n] = sin((double)(e * e % 101)); /* of full rank */
+  PetscCall(Both(polar, variant, how, m, n, A, host, far));
+  TestMost(testvariants[variant], TestFarthest(m * n, far, host), TestPrecision(variant) == MUON_SINGLE ? 1.2e-7 : 1e-10);
+  for (int e = 0; e < m * n; e++) TestCheck(host[e] != 0, "%d x %d: entry %d of the factor is 0", m, n, e);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  const size_t shapes[][2] = {{40, 17}, {17, 40}, {24, 24}, {9, 1}, {1, 9}};
-  MuonPolar    polar;
-  PetscBool    weighted;
+  static const int shapes[][2] = {{40, 17}, {17, 40}, {24, 24}, {9, 1}, {1, 9}}, spread[][2] = {{23, 9}, {9, 23}, {8, 8}};
+  MuonPolar        polar;
+  PetscBool        rows;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
-  PetscCheck(MuonDeviceGet() != NULL && MuonDeviceGet()->start() == NULL, PETSC_COMM_SELF, PETSC_ERR_SUP, "No device");
-  PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &polar));
-  PetscCall(MuonPolarSetFromOptions(polar));
-  for (size_t k = 0; k < sizeof(shapes) / sizeof(shapes[0]); k++) {
-    for (int p = 0; p < 4; p++) PetscCall(Check(polar, p % 2 ? MUON_DOUBLE : MUON_SINGLE, shapes[k][0], shapes[k][1], p < 2 ? PETSC_TRUE : PETSC_FALSE, 8.0));
+  TestCheck(MuonDeviceGet() != NULL && MuonDeviceGet()->start() == NULL, "No device");
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-rows", &rows));
+  PetscCall(TestMake(rows ? PETSC_COMM_WORLD : PETSC_COMM_SELF, "", &polar));
+  for (int k = 0; k < 3 && rows; k++) {
+    for (int variant = TEST_SINGLE_COLUMNS; variant < TEST_VARIANTS; variant++) {
+      for (int how = 0; how < TEST_DISTRIBUTIONS; how += TEST_UNEVEN - TEST_EVEN) PetscCall(CheckRows(polar, variant, how, spread[k][0], spread[k][1]));
+    }
   }
-  PetscCall(PetscObjectTypeCompare((PetscObject)polar, MUONPOLARQDWH, &weighted));
-  if (weighted == PETSC_TRUE) PetscCall(Check(polar, MUON_DOUBLE, 30, 20, PETSC_TRUE, 1e9));
+  for (int k = 0; k < 4 * 5 && !rows; k++) PetscCall(CheckExact(polar, k % 2 ? TEST_DOUBLE_COLUMNS : TEST_SINGLE_COLUMNS, shapes[k / 4][0], shapes[k / 4][1], k % 4 < 2, 8.0));
+  if (!rows && strcmp(((PetscObject)polar)->type_name, MUONPOLARQDWH) == 0) PetscCall(CheckExact(polar, TEST_DOUBLE_COLUMNS, 30, 20, 1, 1e9));
   PetscCall(MuonPolarDestroy(&polar));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
   PetscCall(PetscMuonFinalize());
   return 0;
 }
@@ -143,10 +144,11 @@ int main(int argc, char **argv)
 
   testset:
     requires: kokkos
-    output_file: output/kernels_ok.out
 
-    table: suffix | args
-      exact    | -lmo_polar_type {{svd qdwh}}
-      rational | -lmo_polar_type zolotarev -lmo_polar_precision {{single double}}
+    table: suffix | nsize | args
+      exact    |         | -lmo_polar_type {{svd qdwh}}
+      rational |         | -lmo_polar_type zolotarev -lmo_polar_precision {{single double}}
+      rows     | {{1 4}} | -rows -lmo_polar_precision double -lmo_polar_type {{newtonschulz gram qdwh zolotarev}}
+      estimate | {{1 4}} | -rows -lmo_polar_precision double -lmo_polar_type newtonschulz -lmo_polar_normalization spectral
 
 TEST*/

@@ -2,7 +2,7 @@
    Files of a real file system: matrices of several chunks, cut by rows over 3 ranks, in both orders and
    precisions, with gaps in memory and with pieces that are empty, read again as 1, 2, 4 and 5 ranks would cut
    them, in either order; every entry is compared. Then what only a real system has: the lock of a process
-   that was killed, a pipe in the place of a file, a folder that is no folder.
+   that was killed, a pipe in the place of a file, a folder that is no folder. Its argument is the folder of a checkpoint of an earlier version.
 */
 #include <fcntl.h>
 #include <signal.h>
@@ -190,7 +190,46 @@ static void Links(void)
   MuonFileReaderClose(&reader);
 }
 
-int main(void)
+static size_t BytesOf(const char folder[], const char name[], unsigned char bytes[1 << 16])
+{
+  char   path[2048];
+  FILE  *file;
+  size_t length;
+
+  (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+  file = fopen(path, "rb");
+  Check(file != NULL, "%s", path);
+  length = fread(bytes, 1, 1 << 16, file);
+  (void)fclose(file);
+  return length;
+}
+
+/*
+   A checkpoint of each version of the format is kept under tests/checkpoints and loads for ever. The files
+   that this library writes for the same run are those of its own version, byte by byte
+*/
+static void Version(const char kept_in[])
+{
+  static const char *const name[] = {"step-000000000120-000001/rank-000000", "step-000000000120-000001/rank-000001", "step-000000000120-000001/manifest"};
+  unsigned char            run[MUON_FILE_RUN], own[MUON_FILE_RUN];
+  MuonFileFolder           folder;
+  MuonFileResult           why;
+  int                      committed, skipped;
+  char                     text[MUON_FILE_TEXT] = "";
+
+  for (int i = 0; i < MUON_FILE_RUN; i++) run[i] = (unsigned char)(17 * i);
+  Check(MuonFileFolderInit(&folder, "version") == MUON_FILE_OK && MuonFileFolderLock(&folder, own) == MUON_FILE_OK && RunSaveLocked(&folder, run, 120, 1, &committed) == MUON_FILE_OK, "%s", folder.text);
+  for (int f = 0; f < 3; f++) {
+    static unsigned char kept[1 << 16], now[1 << 16];
+    const size_t         length = BytesOf(kept_in, name[f], kept);
+
+    Check(BytesOf("version", name[f], now) == length && memcmp(kept, now, length) == 0, "%s: the writer of version %d writes something else", name[f], MUON_FILE_VERSION_NUMBER);
+  }
+  Check(RunLoad(kept_in, &skipped, &why, text) == 120 && skipped == 0, "%s", text);
+  MuonFileFolderUnlock(&folder);
+}
+
+int main(int argc, char **argv)
 {
   MuonFileFolder      folder, other;
   MuonFileIdentity    id;
@@ -233,6 +272,8 @@ int main(void)
   Check(Unlocks(&folder) && MuonFileFolderInit(&folder, "checkpoints/lock") == MUON_FILE_OK && MuonFileFolderLock(&folder, id.run) == MUON_FILE_SYSTEM, "%s", folder.text);
   Check(MuonFileFolderInit(&folder, "a/b/c") == MUON_FILE_OK && MuonFileFolderLock(&folder, id.run) == MUON_FILE_ABSENT && strstr(folder.text, "a/b/c") != NULL, "%s", folder.text);
   Links();
+  Check(argc == 2, "one argument is expected, a folder");
+  Version(argv[1]);
   printf("ok\n");
   return 0;
 }
@@ -242,6 +283,7 @@ int main(void)
   test:
     nsize: 0
     link: internal
+    args: ${PETSCMUON_DIR}/tests/checkpoints/version1
     output_file: output/wire_ok.out
 
 TEST*/

@@ -12,19 +12,6 @@ static uint64_t state = 1;
 
 static const double bad[] = {NAN, INFINITY, -INFINITY, -1e39}; /* the last is no binary32 */
 
-static uint32_t WordOf(const MuonKernelStream *stream, uint64_t entry)
-{
-  uint32_t word;
-
-  MuonKernelStreamWords(stream, entry, 1, &word);
-  return word;
-}
-
-static int Bit(const unsigned char *bits, size_t e)
-{
-  return bits[e / 8] >> e % 8 & 1;
-}
-
 typedef struct {
   double magnitude;
   size_t number;

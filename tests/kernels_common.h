@@ -120,3 +120,34 @@ static inline void FreeArrays(void)
 
 /* x is y up to a bound; 0: the same number */
 #define Near(x, y, bound) Check(fabs((x) - (y)) <= (bound), "%.17g, expected %.17g within %g", (double)(x), (double)(y), (double)(bound))
+
+static inline int Bit(const unsigned char *bits, size_t e)
+{
+  return bits[e / 8] >> e % 8 & 1;
+}
+
+/* The word of an entry, by a call of its own */
+static inline uint32_t WordOf(const MuonKernelStream *stream, uint64_t entry)
+{
+  uint32_t word;
+
+  MuonKernelStreamWords(stream, entry, 1, &word);
+  return word;
+}
+
+/* A file in the folder behind -oracle_dir, for the second implementation in Python */
+static inline FILE *OracleFile(int argc, char **argv, const char name[])
+{
+  char        path[4096];
+  const char *folder = NULL;
+  FILE       *file;
+
+  for (int a = 1; a + 1 < argc; a++) {
+    if (strcmp(argv[a], "-oracle_dir") == 0) folder = argv[a + 1];
+  }
+  Check(folder != NULL, "-oracle_dir names the folder to write into");
+  (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+  file = fopen(path, "w");
+  Check(file != NULL, "cannot write %s", path);
+  return file;
+}

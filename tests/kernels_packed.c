@@ -4,14 +4,6 @@
 #include "kernels_common.h"
 #include <petscmuon/private/muonwire.h>
 
-static uint32_t WordOf(const MuonKernelStream *stream, uint64_t entry)
-{
-  uint32_t word;
-
-  MuonKernelStreamWords(stream, entry, 1, &word);
-  return word;
-}
-
 /* The numbers that state is packed to: what x lies between, with the largest number of its block; whether the random word lets it go up */
 typedef struct {
   double low, up;

@@ -13,17 +13,12 @@ enum {
   BORDERS = 8 /* bytes behind a row that must stay */
 };
 
-static int BitOf(const unsigned char *bits, size_t i)
-{
-  return bits[i / 8] >> i % 8 & 1;
-}
-
 static void CheckRow(size_t entries, const unsigned char *row, const char *expected, const char *what, size_t voters)
 {
   const size_t bytes = (entries + 7) / 8;
 
-  for (size_t i = 0; i < entries; i++) Check(BitOf(row, i) == expected[i], "%s of %d: entry %d of %d", what, (int)voters, (int)i, (int)entries);
-  for (size_t i = entries; i < 8 * bytes; i++) Check(BitOf(row, i) == 0, "%s of %d: padding of %d", what, (int)voters, (int)entries);
+  for (size_t i = 0; i < entries; i++) Check(Bit(row, i) == expected[i], "%s of %d: entry %d of %d", what, (int)voters, (int)i, (int)entries);
+  for (size_t i = entries; i < 8 * bytes; i++) Check(Bit(row, i) == 0, "%s of %d: padding of %d", what, (int)voters, (int)entries);
   for (size_t i = 0; i < BORDERS; i++) Check(row[bytes + i] == CANARY, "%s of %d: behind the end of %d", what, (int)voters, (int)entries);
 }
 
@@ -69,7 +64,7 @@ static void CheckVotes(size_t entries, size_t voters, unsigned char *const plane
 
     MuonKernelVoteSpread(entries, plane[j], coin, 1, narrow);
     MuonKernelVoteSpread(entries, plane[j], coin, 2, signs);
-    for (size_t i = 0; i < entries; i++) Check(narrow[i] == (2 * BitOf(plane[j], i) - 1) * (coin == NULL ? 1 : BitOf(coin, i) ? 0 : 2) && signs[i] == narrow[i], "sign %d", (int)i);
+    for (size_t i = 0; i < entries; i++) Check(narrow[i] == (2 * Bit(plane[j], i) - 1) * (coin == NULL ? 1 : Bit(coin, i) ? 0 : 2) && signs[i] == narrow[i], "sign %d", (int)i);
   }
   free(majority);
   free(tied);
@@ -109,13 +104,13 @@ static void CheckTree(size_t entries, size_t voters, unsigned char *const plane[
   for (size_t i = 0; i < entries; i++) {
     size_t ones = 0;
 
-    for (unsigned k = 0; k < MuonKernelVotePlanes(voters); k++) ones += (size_t)BitOf(counts + k * bytes, i) << k;
+    for (unsigned k = 0; k < MuonKernelVotePlanes(voters); k++) ones += (size_t)Bit(counts + k * bytes, i) << k;
     Check(2 * (int)ones - (int)voters == sum[i], "%d ones of %d votes", (int)ones, (int)voters);
     expected += (uint64_t)abs(sum[i]);
   }
   for (int tie = 0; tie < 2; tie++) {
     MuonKernelVote(entries, voters, NULL, counts, (MuonKernelTie)tie, vote, ties, &found);
-    for (size_t i = 0; i < entries; i++) Check(BitOf(vote, i) == (sum[i] > 0 || (sum[i] == 0 && tie == MUON_KERNEL_TIE_PLUS)) && BitOf(ties, i) == (sum[i] == 0), "majority of counts");
+    for (size_t i = 0; i < entries; i++) Check(Bit(vote, i) == (sum[i] > 0 || (sum[i] == 0 && tie == MUON_KERNEL_TIE_PLUS)) && Bit(ties, i) == (sum[i] == 0), "majority of counts");
     Check(found == expected, "sum of counts");
   }
   free(counts);
@@ -173,7 +168,7 @@ static void Copies(uint64_t *state)
         for (size_t i = 0; i < 8 * TINYS; i++) {
           const int ours = i >= where && i<end, padding = count> 0 && i >= end && i < (end + 7) / 8 * 8;
 
-          Check(BitOf(to, i) == (ours ? BitOf(from, at + i - where) : padding ? 0 : BitOf(before, i)), "bit %d of %d from %d to %d", (int)i, (int)count, (int)at, (int)where);
+          Check(Bit(to, i) == (ours ? Bit(from, at + i - where) : padding ? 0 : Bit(before, i)), "bit %d of %d from %d to %d", (int)i, (int)count, (int)at, (int)where);
         }
       }
     }

@@ -6,25 +6,21 @@ int main(int argc, char **argv)
 {
   static const int shapes[][2] = {{1, 1}, {1, 8}, {8, 1}, {3, 3}, {18, 18}, {12, 30}, {37, 11}, {40, 36}};
   MuonLMO          lmo;
-  MuonStatus       status;
-  PetscBool        dump;
-  char             directory[PETSC_MAX_PATH_LEN];
-  FILE            *list = NULL, *data = NULL;
+  FILE            *data = NULL;
+  TestOracle       oracle;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-oracle_dir", directory, sizeof(directory), &dump));
+  PetscCall(TestOracleOpen(&oracle));
   PetscCall(TestNormsComplete());
   PetscCall(MuonLMOCreate(PETSC_COMM_SELF, &lmo));
   PetscCall(MuonLMOSetFromOptions(lmo));
-  if (dump == PETSC_TRUE) {
-    char path[PETSC_MAX_PATH_LEN];
+  if (oracle.list != NULL) {
+    char path[PETSC_MAX_PATH_LEN + 16];
 
-    PetscCall(PetscSNPrintf(path, sizeof(path), "%s/cases.txt", directory));
-    list = fopen(path, "w");
-    PetscCall(PetscSNPrintf(path, sizeof(path), "%s/data.f64", directory));
+    PetscCall(PetscSNPrintf(path, sizeof(path), "%s/data.f64", oracle.folder));
     data = fopen(path, "wb");
-    PetscCheck(list != NULL && data != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);
+    TestCheck(data != NULL, "Cannot write %s", path);
   }
   for (int t = 0; t < TEST_NORMS; t++) {
     const TestNorm rounded = TestNormRounded(&testnorms[t]), *norm = &rounded;
@@ -62,19 +58,18 @@ int main(int argc, char **argv)
         }
         truth = TestNormOf(norm, 1, m, n, A);
         for (int i = 0; i < mn; i++) sum += fabs(A[i]);
-        PetscCall(TestInputCreate(variant, m, n, 2, A, &G));
-        PetscCall(TestInputCreate(variant, m, n, 1, NULL, &H));
+        PetscCall(TestCreate(variant, TEST_ALONE, m, n, 2, A, &G));
+        PetscCall(TestCreate(variant, TEST_ALONE, m, n, 1, NULL, &H));
         PetscCall(PetscGetFlops(&before));
-        PetscCall(TestInputApply(lmo, &G, &H));
+        PetscCall(TestInputApply(lmo, 0, &G, &H));
         PetscCall(PetscGetFlops(&after));
         PetscCall(MuonLMOGetFlops(lmo, m, n, &flops));
         /* What SLEPc counts is its own */
-        PetscCheck(after - before == flops || (singular && norm->p != 2.0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: %g operations were logged, %g announced", name, m, n, (double)(after - before), (double)flops);
-        status = lmo->status;
-        PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: status %d", name, testspectra[kind], m, n, (int)status);
-        PetscCall(TestInputGet(&G, D));
-        PetscCheck(TestDistance(mn, A, D) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: the input was changed", name, testspectra[kind], m, n);
-        PetscCall(TestInputGet(&H, D));
+        TestCheck(after - before == flops || (singular && norm->p != 2.0), "%s %d x %d: %g operations were logged, %g announced", name, m, n, (double)(after - before), (double)flops);
+        PetscCall(TestStatus(PETSC_COMM_SELF, lmo->status, MUON_STATUS_OK, name));
+        PetscCall(TestGet(&G, D));
+        TestMost(name, TestFarthest(mn, A, D), 0.0);
+        PetscCall(TestGet(&H, D));
 
         /*
            Entries of D are at most 1 and a few roundings off: their products with A are eps of the absolute
@@ -83,12 +78,12 @@ int main(int argc, char **argv)
         bound = eps * (singular ? 8.0 * (m + n) * PetscMin(m, n) * TestNormOf(&testnorms[0], 0, m, n, A) : 4.0 * truth) + eps * mn * sum * (TestPrecision(variant) == MUON_SINGLE ? 0.1 : 1.0);
         value = TestDot(mn, A, D);
         size  = TestNormOf(norm, 0, m, n, D);
-        PetscCheck(size <= 1.0 + 8.0 * (m + n) * eps, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: ||D|| - 1 = %g", name, testspectra[kind], m, n, size - 1.0);
-        PetscCheck(truth == 0.0 ? size == 0.0 : size >= 1.0 - 8.0 * (m + n) * eps, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: ||D|| = %g", name, testspectra[kind], m, n, size);
-        PetscCheck(fabs(value + truth) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: <G,D> = %.16g, the dual norm %.16g", name, testspectra[kind], m, n, value, truth);
+        TestCheck(size <= 1.0 + 8.0 * (m + n) * eps, "%s, %s %d x %d: ||D|| - 1 = %g", name, testspectra[kind], m, n, size - 1.0);
+        TestCheck(truth == 0.0 ? size == 0.0 : size >= 1.0 - 8.0 * (m + n) * eps, "%s, %s %d x %d: ||D|| = %g", name, testspectra[kind], m, n, size);
+        TestCheck(fabs(value + truth) <= bound, "%s, %s %d x %d: <G,D> = %.16g, the dual norm %.16g", name, testspectra[kind], m, n, value, truth);
         for (int i = 0; i < mn && singular == 0; i++) {
-          PetscCheck(A[i] != 0.0 || D[i] == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %d of D is %g where that of G is 0", name, i, D[i]);
-          PetscCheck(A[i] * D[i] <= 0.0 && (norm->exact == 0 || fabs(D[i]) == 1.0 || D[i] == 0.0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %d of D is %g where that of G is %g", name, i, D[i], A[i]);
+          TestCheck(A[i] != 0.0 || D[i] == 0.0, "%s: entry %d of D is %g where that of G is 0", name, i, D[i]);
+          TestCheck(A[i] * D[i] <= 0.0 && (norm->exact == 0 || fabs(D[i]) == 1.0 || D[i] == 0.0), "%s: entry %d of D is %g where that of G is %g", name, i, D[i], A[i]);
         }
 
         /* Random points of the ball, and the minimizer turned a little: none has a smaller inner product */
@@ -99,55 +94,51 @@ int main(int argc, char **argv)
           best = TestNormOf(norm, 0, m, n, Z);
           for (int i = 0; i < mn; i++) Z[i] /= best;
           best = TestDot(mn, A, Z);
-          PetscCheck(best >= value - bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: a feasible point has %.16g, the oracle's %.16g", name, testspectra[kind], m, n, best, value);
+          TestCheck(best >= value - bound, "%s, %s %d x %d: a feasible point has %.16g, the oracle's %.16g", name, testspectra[kind], m, n, best, value);
         }
 
         PetscCall(TestInputNorms(lmo, &G, &primal, &dual));
         size = TestNormOf(norm, 0, m, n, A);
-        PetscCheck(fabs((double)primal - size) <= bound + 4.0 * real * size, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: norm %.16g, expected %.16g", name, testspectra[kind], m, n, (double)primal, size);
-        PetscCheck(fabs((double)dual - truth) <= bound + 4.0 * (real - eps) * truth, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: dual norm %.16g, expected %.16g", name, testspectra[kind], m, n, (double)dual, truth);
+        TestCheck(fabs((double)primal - size) <= bound + 4.0 * real * size, "%s, %s %d x %d: norm %.16g, expected %.16g", name, testspectra[kind], m, n, (double)primal, size);
+        TestCheck(fabs((double)dual - truth) <= bound + 4.0 * (real - eps) * truth, "%s, %s %d x %d: dual norm %.16g, expected %.16g", name, testspectra[kind], m, n, (double)dual, truth);
 
         /* G# = -dual D, <G,G#> = dual^2 = ||G#||^2 */
-        PetscCall(TestInputSharp(lmo, &G, &H));
-        PetscCall(TestInputGet(&H, S));
+        PetscCall(TestInputApply(lmo, 1, &G, &H));
+        PetscCall(TestGet(&H, S));
         for (int i = 0; i < mn; i++) Z[i] = -truth * D[i];
         value = TestDistance(mn, S, Z);
-        PetscCheck(value <= bound * TestDistance(mn, D, NULL) + 4.0 * real * TestDistance(mn, Z, NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: the sharp operator is off by %g", name, testspectra[kind], m, n, value);
+        TestCheck(value <= bound * TestDistance(mn, D, NULL) + 4.0 * real * TestDistance(mn, Z, NULL), "%s, %s %d x %d: the sharp operator is off by %g", name, testspectra[kind], m, n, value);
         value = TestDot(mn, A, S);
-        PetscCheck(fabs(value - truth * truth) <= (2.0 * bound + 16.0 * (m + n) * real * truth) * truth, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: <G,G#> = %g, expected %g", name, testspectra[kind], m, n, value, truth * truth);
+        TestCheck(fabs(value - truth * truth) <= (2.0 * bound + 16.0 * (m + n) * real * truth) * truth, "%s, %s %d x %d: <G,G#> = %g, expected %g", name, testspectra[kind], m, n, value, truth * truth);
         value = TestNormOf(norm, 0, m, n, S);
-        PetscCheck(fabs(value - truth) <= bound + 16.0 * (m + n) * real * truth, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: ||G#|| = %g, expected %g", name, testspectra[kind], m, n, value, truth);
-        if (dump == PETSC_TRUE) {
-          fprintf(list, "%d %.17g %.17g %s %d %d %d %.17g %.17g %.17g %.17g\n", norm->kind, norm->p, norm->q, testspectra[kind], m, n, variant == TEST_SINGLE_ROWS || variant == TEST_DOUBLE_ROWS, eps, real, (double)primal, (double)dual);
-          PetscCheck(fwrite(A, sizeof(double), (size_t)mn, data) + fwrite(D, sizeof(double), (size_t)mn, data) + fwrite(S, sizeof(double), (size_t)mn, data) == 3 * (size_t)mn, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write in %s", directory);
+        TestCheck(fabs(value - truth) <= bound + 16.0 * (m + n) * real * truth, "%s, %s %d x %d: ||G#|| = %g, expected %g", name, testspectra[kind], m, n, value, truth);
+        if (data != NULL) {
+          fprintf(oracle.list, "%d %.17g %.17g %s %d %d %d %.17g %.17g %.17g %.17g\n", norm->kind, norm->p, norm->q, testspectra[kind], m, n, TestIsByRows(variant), eps, real, (double)primal, (double)dual);
+          TestCheck(fwrite(A, sizeof(double), (size_t)mn, data) + fwrite(D, sizeof(double), (size_t)mn, data) + fwrite(S, sizeof(double), (size_t)mn, data) == 3 * (size_t)mn, "Cannot write in %s", oracle.folder);
         }
 
         /* NaN is a status, and the output stays */
         for (int i = 0; i < mn; i++) B[i] = A[i];
         B[mn - 1] = kind % 2 == 0 ? NAN : INFINITY;
-        PetscCall(TestInputDestroy(&G));
-        PetscCall(TestInputCreate(variant, m, n, 1, B, &G));
-        PetscCall(TestInputApply(lmo, &G, &H));
-        status = lmo->status;
-        PetscCall(TestInputGet(&H, Z));
-        PetscCheck(status == MUON_STATUS_NANORINF && TestDistance(mn, S, Z) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: NaN gave the status %d and changed the output by %g", name, m, n, (int)status, TestDistance(mn, S, Z));
-        PetscCall(TestInputSharp(lmo, &G, &H));
-        PetscCall(TestInputGet(&H, Z));
-        status = lmo->status;
-        PetscCheck(status == MUON_STATUS_NANORINF && TestDistance(mn, S, Z) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: NaN gave the sharp operator the status %d", name, m, n, (int)status);
+        PetscCall(TestDestroy(&G));
+        PetscCall(TestCreate(variant, TEST_ALONE, m, n, 1, B, &G));
+        for (int sharp = 0; sharp < 2; sharp++) {
+          PetscCall(TestInputApply(lmo, sharp, &G, &H));
+          PetscCall(TestStatus(PETSC_COMM_SELF, lmo->status, MUON_STATUS_NANORINF, name));
+          PetscCall(TestGet(&H, Z));
+          TestMost(name, TestFarthest(mn, S, Z), 0.0);
+        }
         PetscCall(TestInputNorms(lmo, &G, &primal, &dual));
-        status = lmo->status;
-        PetscCheck(status == MUON_STATUS_NANORINF && PetscIsNanReal(primal) && PetscIsNanReal(dual), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: norms of NaN are %g and %g", name, m, n, (double)primal, (double)dual);
-        PetscCall(TestInputDestroy(&G));
-        PetscCall(TestInputDestroy(&H));
+        PetscCall(TestStatus(PETSC_COMM_SELF, lmo->status, MUON_STATUS_NANORINF, name));
+        TestCheck(PetscIsNanReal(primal) && PetscIsNanReal(dual), "%s %d x %d: norms of NaN are %g and %g", name, m, n, (double)primal, (double)dual);
+        PetscCall(TestDestroy(&G));
+        PetscCall(TestDestroy(&H));
       }
       PetscCall(PetscFree5(A, B, D, S, Z));
     }
   }
-  if (dump == PETSC_TRUE) {
-    fclose(list);
-    PetscCheck(fclose(data) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write in %s", directory);
-  }
+  if (data != NULL) TestCheck(fclose(data) == 0, "Cannot write in %s", oracle.folder);
+  PetscCall(TestOracleClose(&oracle));
   PetscCall(MuonLMODestroy(&lmo));
   PetscCall(PetscFinalize());
   return 0;

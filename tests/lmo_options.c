@@ -1,17 +1,14 @@
 static char help[] = "Options of the norms: behind two prefixes, setters, getters, what is refused by whom, what ranks compare, and what is printed.\n\n";
 
-#include "polar_common.h"
-#include <string.h>
+#include "lmo_common.h"
 
 static PetscErrorCode Exponent(MuonLMO lmo, const char key[], PetscReal p, const char when[])
 {
-  char   text[64];
-  double value;
+  char text[64];
 
   PetscFunctionBeginUser;
   PetscCall(MuonObjectGetParameter((PetscObject)lmo, key, text, sizeof(text)));
-  value = strcmp(text, "inf") == 0 ? (double)PETSC_INFINITY : atof(text);
-  PetscCheck(value == (double)p, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the exponent is %s, expected %g", when, text, (double)p);
+  TestCheck((strcmp(text, "inf") == 0 ? (double)PETSC_INFINITY : atof(text)) == (double)p, "%s: the exponent is %s, expected %g", when, text, (double)p);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -20,13 +17,6 @@ static PetscErrorCode Mixed(MuonLMO lmo, PetscReal p, PetscReal q, const char wh
   PetscFunctionBeginUser;
   PetscCall(Exponent(lmo, "lmo_mixed_exponent_p", p, when));
   PetscCall(Exponent(lmo, "lmo_mixed_exponent_q", q, when));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Schatten(MuonLMO lmo, PetscReal p, const char when[])
-{
-  PetscFunctionBeginUser;
-  PetscCall(Exponent(lmo, "lmo_schatten_exponent", p, when));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -67,8 +57,8 @@ static PetscErrorCode Hashes(void)
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 4, 3, NULL, &G));
     PetscCall(MuonLMOComputeNorm(lmo, G, &norm));
     PetscCall(MuonParametersHash((PetscObject)lmo, &again));
-    PetscCheck(again == hash[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "\"%s\": the hash changed", keys[k]);
-    for (size_t i = 0; i < k; i++) PetscCheck(hash[i] != hash[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "\"%s\" and \"%s\" have the same hash", keys[i], keys[k]);
+    TestCheck(again == hash[k], "\"%s\": the hash changed", keys[k]);
+    for (size_t i = 0; i < k; i++) TestCheck(hash[i] != hash[k], "\"%s\" and \"%s\" have the same hash", keys[i], keys[k]);
     PetscCall(MatDestroy(&G));
     PetscCall(MuonLMODestroy(&lmo));
     PetscCall(PetscOptionsDestroy(&options));
@@ -108,7 +98,7 @@ int main(int argc, char **argv)
     PetscCall(MuonLMOView(lmo, PETSC_VIEWER_STDOUT_WORLD));
     PetscCall(MuonLMOReset(lmo));
     /* Both names of infinity */
-    PetscCall(TestSetMixed(lmo, (PetscReal)INFINITY, PETSC_INFINITY));
+    PetscCall(TestSetExponents(lmo, INFINITY, (double)PETSC_INFINITY));
     PetscCall(Mixed(lmo, PETSC_INFINITY, PETSC_INFINITY, "set to infinity"));
     PetscCall(PetscViewerStringOpen(PETSC_COMM_WORLD, text, sizeof(text), &viewer));
     PetscCall(MuonLMOView(lmo, viewer));
@@ -116,10 +106,10 @@ int main(int argc, char **argv)
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "short:%s\n", text));
     /* A type begins with exponents of its own */
     PetscCall(MuonLMOSetType(lmo, MUONLMOSCHATTEN));
-    PetscCall(Schatten(lmo, 2.0, "of a new type"));
+    PetscCall(Exponent(lmo, "lmo_schatten_exponent", 2.0, "of a new type"));
     PetscCall(MuonLMOSetOptionsPrefix(lmo, "singular_"));
     PetscCall(MuonLMOSetFromOptions(lmo));
-    PetscCall(Schatten(lmo, PETSC_INFINITY, "behind the third prefix"));
+    PetscCall(Exponent(lmo, "lmo_schatten_exponent", PETSC_INFINITY, "behind the third prefix"));
     PetscCall(MuonLMOView(lmo, PETSC_VIEWER_STDOUT_WORLD));
   }
   PetscCall(PetscOptionsHasName(NULL, NULL, "-and_setup", &setup));

@@ -1,4 +1,5 @@
-static char help[] = "Every named set of polynomials: a scalar iteration of their printed rows and rules, output ranges, worked numbers, polynomials of the user, numpy.\n\n";
+static char help[] = "Every named set of polynomials: a scalar iteration of their printed rows and rules, output ranges, worked numbers, "
+                     "polynomials of the user; factors of hard spectra for numpy.\n\n";
 
 #include "polar_common.h"
 
@@ -78,24 +79,17 @@ static double Scalar(const Set *set, int steps, double x, double *bound)
   return x;
 }
 
+/* What becomes of diag(a,b), which stays diagonal */
 static PetscErrorCode Diagonal(MuonPolar polar, double a, double b, double result[2])
 {
   const double A[4] = {a, 0, 0, b};
   double       q[4];
-  MuonStatus   status;
-  Mat          G, Q;
 
   PetscFunctionBeginUser;
-  PetscCall(TestMat(2, 2, 0, A, &G));
-  PetscCall(TestMat(2, 2, 0, NULL, &Q));
-  PetscCall(MuonPolarApply(polar, G, Q, &status));
-  PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Status %d for diag(%g,%g)", (int)status, a, b);
-  PetscCall(TestMatGet(Q, q));
-  PetscCheck(q[1] == 0.0 && q[2] == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "diag(%g,%g): the factor is not diagonal", a, b);
+  PetscCall(TestApply(polar, 2, 2, 0, A, MUON_STATUS_OK, q));
+  TestCheck(q[1] == 0.0 && q[2] == 0.0, "diag(%g,%g): the factor is not diagonal", a, b);
   result[0] = q[0];
   result[1] = q[3];
-  PetscCall(TestMatDestroy(&G));
-  PetscCall(TestMatDestroy(&Q));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -111,188 +105,169 @@ static void Best3(double *l, double *u, double c[3])
   *u   = 2.0 - *l;
 }
 
+/*
+   A 2 x 2 diagonal matrix has the singular values cos t and sin t times its Frobenius norm: every number in
+   (0,1)
+*/
+static PetscErrorCode CheckSet(MuonPolar polar, const Set *set, PetscBool first)
+{
+  const int made        = strcmp(set->name, "quintic") == 0 ? 10 : (strcmp(set->name, "cubic") == 0 ? 15 : set->steps);
+  double    range[3][2] = {{9, -9}, {9, -9}, {9, -9}}, expected, bound, q[2];
+  PetscInt  steps       = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestTune(polar, "coefficients %s steps %d", set->name, set->steps));
+  for (int i = 0; i <= 2000; i++) {
+    const double x = pow(10.0, -3.0 * i / 2000.0), sigma[2] = {x, sqrt(1.0 - x * x)};
+
+    PetscCall(Diagonal(polar, sigma[0] * 7.0, sigma[1] * 7.0, q));
+    for (int j = 0; j < 2; j++) {
+      expected = Scalar(set, set->steps, sigma[j], &bound);
+      TestNear(set->name, q[j], expected, bound);
+      for (int l = 0; l < 3; l++) {
+        if (sigma[j] < pow(0.1, l + 1) * (1 - 1e-9)) continue;
+        range[l][0] = PetscMin(range[l][0], q[j]);
+        range[l][1] = PetscMax(range[l][1], q[j]);
+      }
+    }
+  }
+  /* The scan of the test finds what is printed: it leaves out at most the peak between two of its points */
+  for (int l = 0; l < 6; l++) TestNear(set->name, range[l / 2][l % 2], set->range[l / 2][l % 2], 2e-3);
+  PetscCall(TestTune(polar, "steps -1"));
+  PetscCall(TestGetSteps(polar, &steps, NULL));
+  if (first) TestNear(set->name, steps, made, 0.0);
+  /* Past the last row */
+  for (int more = 1; more <= 7; more += 3) {
+    PetscCall(TestTune(polar, "steps %d", set->rows + more));
+    PetscCall(Diagonal(polar, 3.0, 4.0, q));
+    expected = Scalar(set, set->rows + more, 0.6, &bound);
+    TestNear(set->name, q[0], expected, bound);
+  }
+  PetscCall(TestTune(polar, "steps -1"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Polynomials of the user: the best ones of degree 3 for sigma in [0.01,1], four steps, after which all is
+   within the last interval, which is also their bound (1 - l^2)^(2^4) or better
+*/
+static PetscErrorCode CheckUser(MuonPolar polar)
+{
+  const double eps = PETSC_MACHINE_EPSILON, A[4] = {1, 2, 3, 4};
+  double       l = 0.01, u = 1.0, lowest = 9.0, highest = 0.0, c[12], q[4];
+  PetscReal    values[12];
+  PetscInt     steps = 0;
+
+  PetscFunctionBeginUser;
+  for (int k = 0; k < 4; k++) Best3(&l, &u, c + 3 * k);
+  for (int i = 0; i < 12; i++) values[i] = (PetscReal)c[i];
+  PetscCall(MuonPolarSetCoefficientValues(polar, 12, values));
+  PetscCall(TestGetSteps(polar, &steps, NULL));
+  TestNear("steps for four polynomials", steps, 4, 0.0);
+  TestNear("what was set", (PetscReal)((MuonPolarPolynomials *)polar->data)->c[4], values[4], 0.0);
+  for (int i = 0; i <= 1000; i++) {
+    const double x = pow(10.0, -2.0 * i / 1000.0);
+
+    PetscCall(Diagonal(polar, x, sqrt(1.0 - x * x), q));
+    lowest  = PetscMin(lowest, q[0]);
+    highest = PetscMax(highest, q[0]);
+  }
+  /* Optimal means that both ends are reached, the upper one between two points of the scan */
+  TestNear("best polynomials", lowest, l, 1e4 * eps + 1e-9);
+  TestNear("best polynomials", highest, u - 5e-4, 5e-4 + 1e4 * eps);
+  TestMost("best polynomials", 1.0 - l, pow(1.0 - 1e-4, 16));
+  /* What diverges is a status, and leaves the output alone */
+  values[0] = 5.0;
+  values[1] = values[2] = 0.0;
+  PetscCall(MuonPolarSetCoefficientValues(polar, 3, values));
+  PetscCall(TestTune(polar, "steps 600"));
+  PetscCall(TestApply(polar, 2, 2, 1, A, MUON_STATUS_LMO, q));
+  /* So does a known set that starts again from its first row, beyond the steps that it was made for */
+  PetscCall(TestTune(polar, "coefficients cubic5 steps 40"));
+  PetscCall(TestApply(polar, 2, 2, 1, A, MUON_STATUS_LMO, q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Worked numbers, ten digits; aol makes the rows of a diagonal matrix equal first, and its first polynomial is negative above 0.88: whatever
+   the diagonal was, the factor is turned around, as its page says
+*/
+static PetscErrorCode CheckWorked(MuonPolar polar)
+{
+  const double eps = PETSC_MACHINE_EPSILON, you[2] = {1.0186286858, 1.0056321944}, polarexpress[2] = {1.0455742076, 0.9760712746};
+  double       q[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(TestTune(polar, "coefficients you"));
+  PetscCall(Diagonal(polar, 3.0, 4.0, q));
+  TestMost("you on diag(3,4)", TestFarthest(2, q, you), 1e-10 + 2000 * eps);
+  PetscCall(TestTune(polar, "coefficients polarexpress"));
+  PetscCall(Diagonal(polar, 3.0, 4.0, q));
+  TestMost("polarexpress on diag(3,4)", TestFarthest(2, q, polarexpress), 1e-10 + 2000 * eps);
+  PetscCall(TestTune(polar, "coefficients aol"));
+  PetscCall(Diagonal(polar, 3.0, 400.0, q));
+  TestNear("aol on diag(3,400)", q[0], q[1], 100 * eps);
+  TestNear("aol on diag(3,400)", q[0], -0.995, 0.095);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Matrices of all spectra, or of some where one set after the other is applied, for numpy */
+static PetscErrorCode WriteCases(MuonPolar polar, TestOracle *oracle, PetscBool sets, int number, const int shapes[][2])
+{
+  static const char *const names[] = {"kj", "quintic", "cubic", "you", "polarexpress", "pe105", "modded", "emerging", "cans", "aol", "deepseekv4", "cubic5"};
+  const char              *name;
+  double                   eps   = 0.0;
+  PetscInt                 steps = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestEpsilon(polar, &eps));
+  for (int k = 0; k < number; k++) {
+    const int m = shapes[k][0], n = shapes[k][1];
+    double   *A, *Q;
+
+    PetscCall(PetscMalloc2(m * n, &A, m * n, &Q));
+    for (int spectrum = 0; spectrum < TEST_SPECTRA; spectrum++) {
+      if (sets && spectrum != TEST_GAUSSIAN && spectrum != TEST_HARMONIC && spectrum != TEST_MILD && spectrum != TEST_OUTLIER) continue;
+      TestMatrix(m, n, spectrum, A);
+      for (size_t i = 0; i < (sets ? 2 * PETSC_STATIC_ARRAY_LENGTH(names) : 1); i++) {
+        if (sets) {
+          /* Three more, with which the last one diverges, as was seen above */
+          if (i % 2 == 1 && strcmp(names[i / 2], "cubic5") == 0) continue;
+          PetscCall(TestTune(polar, "coefficients %s steps -1", names[i / 2]));
+          PetscCall(TestGetSteps(polar, &steps, NULL));
+          PetscCall(TestTune(polar, "steps %d", (int)steps + (i % 2 ? 3 : 0)));
+        }
+        PetscCall(TestGetSteps(polar, &steps, &name));
+        PetscCall(TestApply(polar, m, n, spectrum % 3, A, MUON_STATUS_OK, Q));
+        PetscCall(TestOracleAdd(oracle, (size_t)m * n, A, Q, "%s %s %d %d %d %.17g\n", testspectra[spectrum], name, (int)steps, m, n, eps));
+      }
+    }
+    PetscCall(PetscFree2(A, Q));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   static const int shapes[][2] = {{16, 16}, {20, 33}, {33, 20}, {1, 7}};
-  const double     eps         = PETSC_MACHINE_EPSILON;
+  static const int one[][2]    = {{1, 1}, {1, 9}, {9, 1}, {2, 2}, {24, 24}, {16, 40}, {40, 16}, {33, 32}};
   MuonPolar        polar;
-  double           q[2], c[12];
-  PetscReal        values[12];
-  PetscInt         steps;
-  PetscBool        dump;
-  char             directory[PETSC_MAX_PATH_LEN];
+  TestOracle       oracle;
+  PetscBool        type;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-oracle_dir", directory, sizeof(directory), &dump));
-  PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &polar));
-  PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
-  PetscCall(TestSetPrecision(polar, PetscDefined(USE_REAL_SINGLE) ? MUON_POLAR_PRECISION_SINGLE : MUON_POLAR_PRECISION_DOUBLE));
-
-  /*
-     A 2 x 2 diagonal matrix has the singular values cos t and sin t times its Frobenius norm: every number in
-     (0,1)
-  */
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sets); k++) {
-    const Set *set         = &sets[k];
-    double     range[3][2] = {{9, -9}, {9, -9}, {9, -9}};
-
-    PetscCall(TestSetText(polar, "coefficients", set->name));
-    PetscCall(TestSetInt(polar, "steps", set->steps));
-    for (int i = 0; i <= 2000; i++) {
-      const double x = pow(10.0, -3.0 * i / 2000.0), y = sqrt(1.0 - x * x);
-      double       bound;
-
-      PetscCall(Diagonal(polar, x * 7.0, y * 7.0, q));
-      for (int j = 0; j < 2; j++) {
-        const double sigma = j == 0 ? x : y, expected = Scalar(set, set->steps, sigma, &bound);
-
-        PetscCheck(fabs(q[j] - expected) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %d steps: %.16g became %.16g, expected %.16g up to %g", set->name, set->steps, sigma, q[j], expected, bound);
-        for (int l = 0; l < 3; l++) {
-          if (sigma < pow(0.1, l + 1) * (1 - 1e-9)) continue;
-          range[l][0] = PetscMin(range[l][0], q[j]);
-          range[l][1] = PetscMax(range[l][1], q[j]);
-        }
-      }
-    }
-    /* The scan of the test finds what is printed: it leaves out at most the peak between two of its points */
-    for (int l = 0; l < 3; l++) {
-      for (int j = 0; j < 2; j++) {
-        PetscCheck(fabs(range[l][j] - set->range[l][j]) <= 2e-3, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %d steps: the %s value from [1e-%d,1] is %g, printed %g", set->name, set->steps, j == 0 ? "smallest" : "largest", l + 1, range[l][j],
-                   set->range[l][j]);
-      }
-    }
-    PetscCall(TestSetInt(polar, "steps", PETSC_DETERMINE));
-    PetscCall(TestGetSteps(polar, &steps));
-    if (k == 0 || strcmp(sets[k - 1].name, set->name) != 0) {
-      const int made = strcmp(set->name, "quintic") == 0 ? 10 : (strcmp(set->name, "cubic") == 0 ? 15 : set->steps);
-
-      PetscCheck(steps == made, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s was made for %" PetscInt_FMT " steps, expected %d", set->name, steps, made);
-    }
-    /* Past the last row */
-    for (int more = 1; more <= 7; more += 3) {
-      double expected, bound;
-
-      PetscCall(TestSetInt(polar, "steps", set->rows + more));
-      PetscCall(Diagonal(polar, 3.0, 4.0, q));
-      expected = Scalar(set, set->rows + more, 0.6, &bound);
-      PetscCheck(fabs(q[0] - expected) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %d steps: 0.6 became %.16g, expected %.16g up to %g", set->name, set->rows + more, q[0], expected, bound);
-    }
-    PetscCall(TestSetInt(polar, "steps", PETSC_DETERMINE));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-lmo_polar_type", &type));
+  PetscCall(TestOracleOpen(&oracle));
+  PetscCall(TestMake(PETSC_COMM_SELF, type ? "" : PetscDefined(USE_REAL_SINGLE) ? "type newtonschulz precision single" : "type newtonschulz precision double", &polar));
+  if (type) PetscCall(WriteCases(polar, &oracle, PETSC_FALSE, 8, one));
+  else {
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sets); k++) PetscCall(CheckSet(polar, &sets[k], k == 0 || strcmp(sets[k - 1].name, sets[k].name) != 0 ? PETSC_TRUE : PETSC_FALSE));
+    PetscCall(CheckWorked(polar));
+    PetscCall(CheckUser(polar));
+    PetscCall(WriteCases(polar, &oracle, PETSC_TRUE, 4, shapes));
   }
-
-  /* Worked numbers, ten digits */
-  PetscCall(TestSetText(polar, "coefficients", MUONPOLARCOEFFICIENTSYOU));
-  PetscCall(Diagonal(polar, 3.0, 4.0, q));
-  PetscCheck(fabs(q[0] - 1.0186286858) <= 1e-10 + 2000 * eps && fabs(q[1] - 1.0056321944) <= 1e-10 + 2000 * eps, PETSC_COMM_SELF, PETSC_ERR_PLIB, "you on diag(3,4): %.12g %.12g", q[0], q[1]);
-  PetscCall(TestSetText(polar, "coefficients", MUONPOLARCOEFFICIENTSPOLAREXPRESS));
-  PetscCall(Diagonal(polar, 3.0, 4.0, q));
-  PetscCheck(fabs(q[0] - 1.0455742076) <= 1e-10 + 2000 * eps && fabs(q[1] - 0.9760712746) <= 1e-10 + 2000 * eps, PETSC_COMM_SELF, PETSC_ERR_PLIB, "polarexpress on diag(3,4): %.12g %.12g", q[0], q[1]);
-
-  /*
-     aol makes the rows of a diagonal matrix equal first, and its first polynomial is negative above 0.88:
-     whatever the diagonal was, the factor is turned around, as its page says
-  */
-  PetscCall(TestSetText(polar, "coefficients", MUONPOLARCOEFFICIENTSAOL));
-  PetscCall(Diagonal(polar, 3.0, 400.0, q));
-  PetscCheck(fabs(q[0] - q[1]) <= 100 * eps && q[0] > -1.09 && q[0] < -0.9, PETSC_COMM_SELF, PETSC_ERR_PLIB, "aol on diag(3,400): %.12g %.12g", q[0], q[1]);
-
-  /*
-     Polynomials of the user: the best ones of degree 3 for sigma in [0.01,1], four steps, after which all is
-     within the last interval, which is also their bound (1 - l^2)^(2^4) or better
-  */
-  {
-    double l = 0.01, u = 1.0, lowest = 9.0, highest = 0.0;
-
-    for (int k = 0; k < 4; k++) Best3(&l, &u, c + 3 * k);
-    for (int i = 0; i < 12; i++) values[i] = (PetscReal)c[i];
-    PetscCall(MuonPolarSetCoefficientValues(polar, 12, values));
-    PetscCall(TestGetSteps(polar, &steps));
-    PetscCheck(steps == 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " steps for four polynomials", steps);
-    PetscCheck((PetscReal)((MuonPolarPolynomials *)polar->data)->c[4] == (PetscReal)c[4], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Not the values that were set");
-    for (int i = 0; i <= 1000; i++) {
-      const double x = pow(10.0, -2.0 * i / 1000.0), y = sqrt(1.0 - x * x);
-
-      PetscCall(Diagonal(polar, x, y, q));
-      lowest  = PetscMin(lowest, q[0]);
-      highest = PetscMax(highest, q[0]);
-    }
-    /* Optimal means that both ends are reached, the upper one between two points of the scan */
-    PetscCheck(fabs(lowest - l) <= 1e4 * eps + 1e-9 && highest <= u + 1e4 * eps && highest >= u - 1e-3 && 1.0 - l <= pow(1.0 - 1e-4, 16), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Best polynomials: [%.12g,%.12g], expected [%.12g,%.12g]", lowest, highest, l,
-               u);
-    /* What diverges is a status, and leaves the output alone */
-    {
-      const double A[4] = {1, 2, 3, 4}, seven[4] = {7, 7, 7, 7};
-      double       r[4];
-      MuonStatus   status;
-      Mat          G, Q;
-
-      values[0] = 5.0;
-      values[1] = values[2] = 0.0;
-      PetscCall(MuonPolarSetCoefficientValues(polar, 3, values));
-      PetscCall(TestSetInt(polar, "steps", 600));
-      PetscCall(TestMat(2, 2, 1, A, &G));
-      PetscCall(TestMat(2, 2, 1, seven, &Q));
-      PetscCall(MuonPolarApply(polar, G, Q, &status));
-      PetscCall(TestMatGet(Q, r));
-      PetscCheck(status == MUON_STATUS_LMO && r[0] == 7.0 && r[3] == 7.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Status %d of an iteration that diverges, output %g", (int)status, r[0]);
-      /* So does a known set that starts again from its first row, beyond the steps that it was made for */
-      PetscCall(TestSetText(polar, "coefficients", MUONPOLARCOEFFICIENTSCUBIC5));
-      PetscCall(TestSetInt(polar, "steps", 40));
-      PetscCall(MuonPolarApply(polar, G, Q, &status));
-      PetscCall(TestMatGet(Q, r));
-      PetscCheck(status == MUON_STATUS_LMO && r[0] == 7.0 && r[3] == 7.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Status %d of a known set that diverges, output %g", (int)status, r[0]);
-      PetscCall(TestMatDestroy(&G));
-      PetscCall(TestMatDestroy(&Q));
-      PetscCall(TestSetInt(polar, "steps", PETSC_DETERMINE));
-    }
-  }
-
-  /* Whole matrices, for numpy */
-  if (dump == PETSC_TRUE) {
-    static const char *const names[] = {"kj", "quintic", "cubic", "you", "polarexpress", "pe105", "modded", "emerging", "cans", "aol", "deepseekv4", "cubic5"};
-    char                     path[PETSC_MAX_PATH_LEN];
-    FILE                    *list;
-    int                      dumped = 0;
-
-    PetscCall(PetscSNPrintf(path, sizeof(path), "%s/cases.txt", directory));
-    list = fopen(path, "w");
-    PetscCheck(list != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
-      const int m = shapes[k][0], n = shapes[k][1];
-      double   *A, *R;
-
-      PetscCall(PetscMalloc2(m * n, &A, m * n, &R));
-      for (int spectrum = 0; spectrum < TEST_ZERO; spectrum++) {
-        if (spectrum != TEST_GAUSSIAN && spectrum != TEST_HARMONIC && spectrum != TEST_MILD && spectrum != TEST_OUTLIER) continue;
-        TestMatrix(m, n, spectrum, A);
-        for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(names); i++) {
-          for (int more = 0; more < 4; more += 3) {
-            Mat G, Q;
-
-            /* Which diverges then, as was seen above */
-            if (more > 0 && strcmp(names[i], MUONPOLARCOEFFICIENTSCUBIC5) == 0) continue;
-            PetscCall(TestSetText(polar, "coefficients", names[i]));
-            PetscCall(TestSetInt(polar, "steps", PETSC_DETERMINE));
-            PetscCall(TestGetSteps(polar, &steps));
-            PetscCall(TestSetInt(polar, "steps", steps + more));
-            PetscCall(TestMat(m, n, 0, A, &G));
-            PetscCall(TestMat(m, n, 0, NULL, &Q));
-            PetscCall(MuonPolarApply(polar, G, Q, NULL));
-            PetscCall(TestMatGet(Q, R));
-            PetscCall(TestDump(directory, "G", dumped, (size_t)m * n, A));
-            PetscCall(TestDump(directory, "Q", dumped, (size_t)m * n, R));
-            fprintf(list, "%s %s %d %d %d %.17g\n", testspectra[spectrum], names[i], (int)steps + more, m, n, eps);
-            dumped++;
-            PetscCall(TestMatDestroy(&G));
-            PetscCall(TestMatDestroy(&Q));
-          }
-        }
-      }
-      PetscCall(PetscFree2(A, R));
-    }
-    PetscCheck(fclose(list) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", path);
-  }
+  PetscCall(TestOracleClose(&oracle));
   PetscCall(MuonPolarDestroy(&polar));
   PetscCall(PetscFinalize());
   return 0;
@@ -300,7 +275,12 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  test:
-    oracle: polar_coefficients.py
+  table: suffix | args | oracle
+            |                                                                                                                     | polar_coefficients.py
+    svd     | -lmo_polar_type svd                                                                                                 | polar.py
+    solvers | -lmo_polar_type svd -lmo_polar_svd_type {{lapack trlanczos}}                                                        | polar.py
+    kj      | -lmo_polar_type newtonschulz -lmo_polar_precision {{single double}}                                                 | polar.py
+    quintic | -lmo_polar_type newtonschulz -lmo_polar_precision double -lmo_polar_coefficients quintic -lmo_polar_steps {{5 10}}  | polar.py
+    cubic   | -lmo_polar_type newtonschulz -lmo_polar_precision double -lmo_polar_coefficients cubic -lmo_polar_steps {{5 10 15}} | polar.py
 
 TEST*/

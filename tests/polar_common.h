@@ -1,7 +1,7 @@
 /*
-   What the tests of polar factors and norm balls share: matrices with a known kind of spectrum and a singular
-   value decomposition of their own, by one-sided Jacobi rotations in double: another algorithm than any in
-   the library, and another precision where the library is single.
+   What the tests of polar factors and norm balls share: polar factors by a line of text, matrices with a known kind of spectrum, on one
+   rank or with their rows on all, in any order and precision, and a singular value decomposition of their own, by one-sided Jacobi
+   rotations in double: another algorithm than any in the library, and another precision where the library is single.
 */
 #pragma once
 
@@ -10,161 +10,86 @@
 #include <petscmuon/private/muonpolarimpl.h>
 #include "../src/polar/muonpolarpolynomial.h"
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include "near.h"
 
-/* Parameters by the key behind the family, and what came of them */
-static PETSC_UNUSED PetscErrorCode TestSetText(MuonPolar polar, const char key[], const char value[])
+/* A parameter by the key behind the family; no value is the default */
+static inline PetscErrorCode TestSetText(MuonPolar polar, const char key[], const char value[])
 {
   char name[64];
 
-  PetscFunctionBeginUser;
+  PetscFunctionBegin;
   PetscCall(PetscSNPrintf(name, sizeof(name), "lmo_polar_%s", key));
   PetscCall(MuonObjectSetParameter((PetscObject)polar, name, value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PETSC_UNUSED PetscErrorCode TestSetReal(MuonPolar polar, const char key[], PetscReal value)
+/*
+   A line of keys and their values, "type newtonschulz steps 5". The precision "own" is that of the type, which no text can ask for; "empty" is
+   an empty text, the default of a list
+*/
+static inline PetscErrorCode TestTune(MuonPolar polar, const char format[], ...)
 {
-  char text[64];
+  char    line[256];
+  va_list args;
 
-  PetscFunctionBeginUser;
-  PetscCall(MuonNumberWrite((double)value, sizeof(text), text));
-  PetscCall(TestSetText(polar, key, text));
+  PetscFunctionBegin;
+  va_start(args, format);
+  (void)vsnprintf(line, sizeof(line), format, args);
+  va_end(args);
+  for (char *key = strtok(line, " "), *value; key != NULL; key = strtok(NULL, " ")) {
+    value = strtok(NULL, " ");
+    TestCheck(value != NULL, "%s of \"%s\" has no value", key, format);
+    if (strcmp(key, "type") == 0) PetscCall(MuonPolarSetType(polar, value));
+    else if (strcmp(key, "precision") == 0 && strcmp(value, "own") == 0) polar->precision = PETSC_DETERMINE;
+    else PetscCall(TestSetText(polar, key, strcmp(value, "empty") == 0 ? "" : value));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PETSC_UNUSED PetscErrorCode TestSetInt(MuonPolar polar, const char key[], PetscInt value)
+/* Of that line, and then of the options */
+static inline PetscErrorCode TestMake(MPI_Comm comm, const char line[], MuonPolar *polar)
 {
-  PetscFunctionBeginUser;
-  PetscCall(TestSetReal(polar, key, (PetscReal)value));
+  PetscFunctionBegin;
+  PetscCall(MuonPolarCreate(comm, polar));
+  PetscCall(TestTune(*polar, "%s", line));
+  PetscCall(MuonPolarSetFromOptions(*polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The types' own cannot be named */
-static PETSC_UNUSED PetscErrorCode TestSetPrecision(MuonPolar polar, MuonPolarPrecision precision)
+/* The steps and the name of the polynomials; none, and svd, where the type does not iterate */
+static inline PetscErrorCode TestGetSteps(MuonPolar polar, PetscInt *steps, const char **name)
 {
-  PetscFunctionBeginUser;
-  if (precision == MUON_POLAR_PRECISION_DETERMINE) polar->precision = PETSC_DETERMINE;
-  else PetscCall(TestSetText(polar, "precision", MuonPolarPrecisions[precision]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  const MuonPolarPolynomials *p = (MuonPolarPolynomials *)polar->data;
 
-static PETSC_UNUSED PetscErrorCode TestHasSteps(MuonPolar polar, PetscBool *has)
-{
-  PetscFunctionBeginUser;
+  PetscFunctionBegin;
   PetscCall(MuonPolarSetUp(polar));
-  *has = MuonParametersFind((PetscObject)polar, "steps", NULL) != NULL ? PETSC_TRUE : PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* 0 where the type does not iterate */
-static PETSC_UNUSED PetscErrorCode TestGetSteps(MuonPolar polar, PetscInt *steps)
-{
-  const MuonPolarPolynomials *p;
-  PetscBool                   has = PETSC_FALSE;
-
-  PetscFunctionBeginUser;
   *steps = 0;
-  PetscCall(TestHasSteps(polar, &has));
-  if (!has) PetscFunctionReturn(PETSC_SUCCESS);
-  p      = (MuonPolarPolynomials *)polar->data;
+  if (name != NULL) *name = "svd";
+  if (MuonParametersFind((PetscObject)polar, "steps", NULL) == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   *steps = p->steps != PETSC_DETERMINE ? p->steps : (p->known != NULL ? p->known->steps : p->nrows);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PETSC_UNUSED PetscErrorCode TestGetCoefficients(MuonPolar polar, const char **name)
-{
-  PetscBool has = PETSC_FALSE;
-
-  PetscFunctionBeginUser;
-  *name = NULL;
-  PetscCall(TestHasSteps(polar, &has));
-  if (has) *name = ((MuonPolarPolynomials *)polar->data)->known != NULL ? ((MuonPolarPolynomials *)polar->data)->known->name : "user";
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* No numbers are the rule's */
-static PETSC_UNUSED PetscErrorCode TestSetRestart(MuonPolar polar, PetscInt count, const PetscInt steps[])
-{
-  char text[256] = "", *end = text;
-
-  PetscFunctionBeginUser;
-  if (count == 0) PetscCall(PetscStrncpy(text, "0", sizeof(text)));
-  for (PetscInt i = 0; i < count; i++) end += sprintf(end, "%s%d", i > 0 ? "," : "", (int)steps[i]);
-  PetscCall(TestSetText(polar, "gram_restart", text));
+  if (name != NULL) *name = p->known != NULL ? p->known->name : "user";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What a type says of itself in a line */
-static PETSC_UNUSED PetscErrorCode TestDescribe(MuonPolar polar, size_t length, char text[])
+static inline PetscErrorCode TestDescribe(MuonPolar polar, size_t length, char text[])
 {
   PetscViewer viewer;
 
-  PetscFunctionBeginUser;
+  PetscFunctionBegin;
   PetscCall(PetscViewerStringOpen(PetscObjectComm((PetscObject)polar), text, length, &viewer));
   PetscCall(MuonPolarView(polar, viewer));
   PetscCall(PetscViewerDestroy(&viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a qdwh did: steps, steps by QR, decompositions */
-static PETSC_UNUSED PetscErrorCode TestGetCounts(MuonPolar polar, PetscInt *steps, PetscInt *qr, PetscInt *decompositions)
-{
-  const PetscInt *count = (PetscInt *)polar->data;
+static unsigned long long testseed = 88172645463325252ULL;
 
-  PetscFunctionBeginUser;
-  if (steps != NULL) *steps = count[0];
-  if (qr != NULL) *qr = count[1];
-  if (decompositions != NULL) *decompositions = count[2];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Exponents of norms, which objects of other types ignore */
-static PETSC_UNUSED PetscErrorCode TestSetExponent(MuonLMO lmo, MuonLMOType type, const char key[], PetscReal p)
-{
-  char      text[64];
-  PetscBool same;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscObjectTypeCompare((PetscObject)lmo, type, &same));
-  if (!same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonNumberWrite((double)p, sizeof(text), text));
-  PetscCall(MuonObjectSetParameter((PetscObject)lmo, key, text));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PETSC_UNUSED PetscErrorCode TestSetMixed(MuonLMO lmo, PetscReal p, PetscReal q)
-{
-  PetscFunctionBeginUser;
-  PetscCall(TestSetExponent(lmo, MUONLMOMIXED, "lmo_mixed_exponent_p", p));
-  PetscCall(TestSetExponent(lmo, MUONLMOMIXED, "lmo_mixed_exponent_q", q));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PETSC_UNUSED PetscErrorCode TestSetSchatten(MuonLMO lmo, PetscReal p)
-{
-  PetscFunctionBeginUser;
-  PetscCall(TestSetExponent(lmo, MUONLMOSCHATTEN, "lmo_schatten_exponent", p));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The sharp operator is the minimizer times minus its value, which may be too large */
-static PETSC_UNUSED PetscErrorCode TestSharp(MuonLMO lmo, Mat G, Mat S)
-{
-  PetscReal  value;
-  MuonStatus status;
-
-  PetscFunctionBeginUser;
-  PetscCall(MuonLMOApply(lmo, G, S, &value, &status));
-  if (status == MUON_STATUS_OK && PetscIsInfOrNanReal(value)) lmo->status = MUON_STATUS_NANORINF;
-  else if (status == MUON_STATUS_OK) PetscCall(MatScale(S, (PetscScalar)-value));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PETSC_UNUSED unsigned long long testseed = 88172645463325252ULL;
-
-static PETSC_UNUSED double TestUniform(void)
+static inline double TestUniform(void)
 {
   testseed ^= testseed << 13;
   testseed ^= testseed >> 7;
@@ -172,7 +97,7 @@ static PETSC_UNUSED double TestUniform(void)
   return (double)(testseed >> 11) / 9007199254740992.0;
 }
 
-static PETSC_UNUSED double TestGaussian(void)
+static inline double TestGaussian(void)
 {
   const double u = 1.0 - TestUniform(), v = TestUniform();
 
@@ -180,7 +105,7 @@ static PETSC_UNUSED double TestGaussian(void)
 }
 
 /* k <= m orthonormal columns, by Gram and Schmidt twice */
-static PETSC_UNUSED void TestOrthonormal(int m, int k, double *Q)
+static inline void TestOrthonormal(int m, int k, double *Q)
 {
   for (int j = 0; j < k; j++) {
     for (int i = 0; i < m; i++) Q[i + j * m] = TestGaussian();
@@ -200,7 +125,7 @@ static PETSC_UNUSED void TestOrthonormal(int m, int k, double *Q)
 }
 
 /* C (m x n) = A (m x k) B, where B is n x k when its transpose is meant */
-static PETSC_UNUSED void TestMultiply(int m, int n, int k, const double *A, const double *B, int transposed, double *C)
+static inline void TestMultiply(int m, int n, int k, const double *A, const double *B, int transposed, double *C)
 {
   for (int j = 0; j < n; j++) {
     for (int i = 0; i < m; i++) {
@@ -216,7 +141,7 @@ static PETSC_UNUSED void TestMultiply(int m, int n, int k, const double *A, cons
    A (m x n) = U diag(sigma) V^T with min(m,n) values, decreasing; U is m x s, V is n x s, and the column of U
    is zero where sigma is
 */
-static PETSC_UNUSED void TestSVD(int m, int n, const double *A, double *sigma, double *U, double *V)
+static inline void TestSVD(int m, int n, const double *A, double *sigma, double *U, double *V)
 {
   const int l = m > n ? m : n, s = m > n ? n : m;
   double   *X = (double *)malloc(sizeof(double) * l * s), *W = (double *)calloc((size_t)s * s, sizeof(double));
@@ -301,94 +226,10 @@ enum {
   TEST_ZERO,
   TEST_SPECTRA
 };
-static PETSC_UNUSED const char *const testspectra[] = {"gaussian", "harmonic", "geometric", "mild", "deficient", "outlier", "flat", "zero"};
+static const char *const testspectra[] = {"gaussian", "harmonic", "geometric", "mild", "deficient", "outlier", "flat", "zero"};
 
-/*
-   A matrix of that kind; its entries are then rounded to PetscScalar, and the rounded matrix is the one that
-   a test compares with
-*/
-static PETSC_UNUSED void TestMatrix(int m, int n, int spectrum, double *A)
-{
-  const int    s      = m > n ? n : m;
-  const double lowest = PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-12;
-  double      *U = (double *)malloc(sizeof(double) * m * s), *V = (double *)malloc(sizeof(double) * n * s);
-
-  TestOrthonormal(m, s, U);
-  TestOrthonormal(n, s, V);
-  for (int j = 0; j < s; j++) {
-    double sigma = 0.0;
-
-    switch (spectrum) {
-    case TEST_HARMONIC:
-      sigma = 1.0 / (j + 1);
-      break;
-    case TEST_GEOMETRIC:
-      sigma = s > 1 ? pow(lowest, (double)j / (s - 1)) : 1.0;
-      break;
-    case TEST_MILD:
-      sigma = s > 1 ? pow(1e-3, (double)j / (s - 1)) : 1.0;
-      break;
-    case TEST_DEFICIENT:
-      sigma = 2 * j < s ? 1.0 + j : 0.0;
-      break;
-    case TEST_OUTLIER:
-      sigma = j == 0 ? 1000.0 : 1.0;
-      break;
-    case TEST_FLAT:
-      sigma = 3.0;
-      break;
-    }
-    for (int i = 0; i < m; i++) U[i + j * m] *= sigma;
-  }
-  TestMultiply(m, n, s, U, V, 1, A);
-  for (int i = 0; i < m * n; i++) A[i] = (double)(PetscScalar)(spectrum == TEST_GAUSSIAN ? TestGaussian() : A[i]);
-  free(U);
-  free(V);
-}
-
-/*
-   A Mat of leading dimension m + pad with the entries of A; the padding is NaN, so that whoever reads it
-   shows it
-*/
-static PETSC_UNUSED PetscErrorCode TestMat(int m, int n, int pad, const double *A, Mat *M)
-{
-  PetscScalar *a;
-
-  PetscFunctionBeginUser;
-  PetscCall(MatCreate(PETSC_COMM_SELF, M));
-  PetscCall(MatSetSizes(*M, m, n, m, n));
-  PetscCall(MatSetType(*M, MATSEQDENSE));
-  PetscCall(PetscMalloc1((size_t)(m + pad) * n + 1, &a));
-  for (int j = 0; j < n; j++) {
-    for (int i = 0; i < m + pad; i++) a[i + j * (m + pad)] = i < m && A != NULL ? (PetscScalar)A[i + j * m] : (PetscScalar)NAN;
-  }
-  PetscCall(MatDenseSetLDA(*M, m + pad > 0 ? m + pad : 1));
-  PetscCall(MatSeqDenseSetPreallocation(*M, a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Frees the array of TestMat() too, and sees that the padding is as it was */
-static PETSC_UNUSED PetscErrorCode TestMatDestroy(Mat *M)
-{
-  PetscScalar *a, *array;
-  PetscInt     m, n, lda;
-
-  PetscFunctionBeginUser;
-  PetscCall(MatGetSize(*M, &m, &n));
-  PetscCall(MatDenseGetLDA(*M, &lda));
-  PetscCall(MatDenseGetArray(*M, &a));
-  array = a;
-  for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = m; i < lda && m > 0; i++) PetscCheck(PetscIsNanScalar(a[i + j * lda]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Entry %" PetscInt_FMT " of column %" PetscInt_FMT " is padding and was written", i, j);
-  }
-  PetscCall(MatDenseRestoreArray(*M, &a));
-  PetscCall(MatDestroy(M));
-  PetscCall(PetscFree(array));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A = U diag(sigma) V^T with random U and V, rounded to PetscScalar; the decreasing sigma of TestDecades() are 1 ... 10^-decades */
-static PETSC_UNUSED void TestOfSpectrum(int m, int n, const double *sigma, double *A)
+/* A = U diag(sigma) V^T with random U and V, min(m,n) values; not rounded */
+static inline void TestOfValues(int m, int n, const double *sigma, double *A)
 {
   const int s = m > n ? n : m;
   double   *U = (double *)malloc(sizeof(double) * m * s), *V = (double *)malloc(sizeof(double) * n * s);
@@ -399,157 +240,230 @@ static PETSC_UNUSED void TestOfSpectrum(int m, int n, const double *sigma, doubl
     for (int i = 0; i < m; i++) U[i + j * m] *= sigma[j];
   }
   TestMultiply(m, n, s, U, V, 1, A);
-  for (int i = 0; i < m * n; i++) A[i] = (double)(PetscScalar)A[i];
   free(U);
   free(V);
 }
 
-static PETSC_UNUSED void TestDecades(int m, int n, double decades, double *A)
+/* The rounded matrix is the one that a test compares with */
+static inline void TestRound(int count, double *A)
+{
+  for (int i = 0; i < count; i++) A[i] = (double)(PetscScalar)A[i];
+}
+
+/* A matrix of that kind, or with decreasing singular values 1 ... 10^-decades, rounded to PetscScalar */
+static inline void TestMatrix(int m, int n, int spectrum, double *A)
+{
+  const int    s      = m > n ? n : m;
+  const double lowest = PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-12;
+  double      *sigma  = (double *)malloc(sizeof(double) * s);
+
+  for (int j = 0; j < s; j++) {
+    const double part = s > 1 ? (double)j / (s - 1) : 0.0;
+
+    sigma[j] = spectrum == TEST_HARMONIC  ? 1.0 / (j + 1)
+             : spectrum == TEST_GEOMETRIC ? pow(lowest, part)
+             : spectrum == TEST_MILD      ? pow(1e-3, part)
+             : spectrum == TEST_DEFICIENT ? (2 * j < s ? 1.0 + j : 0.0)
+             : spectrum == TEST_OUTLIER   ? (j == 0 ? 1000.0 : 1.0)
+             : spectrum == TEST_FLAT      ? 3.0
+                                          : 0.0;
+  }
+  TestOfValues(m, n, sigma, A);
+  for (int i = 0; i < m * n && spectrum == TEST_GAUSSIAN; i++) A[i] = TestGaussian();
+  TestRound(m * n, A);
+  free(sigma);
+}
+
+static inline void TestDecades(int m, int n, double decades, double *A)
 {
   const int s     = m > n ? n : m;
   double   *sigma = (double *)malloc(sizeof(double) * s);
 
   for (int j = 0; j < s; j++) sigma[j] = s > 1 ? pow(10.0, -decades * j / (s - 1)) : 1.0;
-  TestOfSpectrum(m, n, sigma, A);
+  TestOfValues(m, n, sigma, A);
+  TestRound(m * n, A);
   free(sigma);
 }
 
-/* A matrix of all ranks with the entries of A, or 7, and rows of it here, PETSC_DECIDE for an even part */
-static PETSC_UNUSED PetscErrorCode TestMatSpread(PetscInt rows, int m, int n, const double *A, Mat *M)
-{
-  PetscScalar *a;
-  PetscInt     begin, end, lda;
+/* A matrix as callers have it: a Mat, or an array of either precision and order; its padding is NaN, so that it shows who reads it */
+enum {
+  TEST_MAT,
+  TEST_SINGLE_COLUMNS,
+  TEST_SINGLE_ROWS,
+  TEST_DOUBLE_COLUMNS,
+  TEST_DOUBLE_ROWS,
+  TEST_VARIANTS
+};
+static const char *const testvariants[] = {"Mat", "single by columns", "single by rows", "double by columns", "double by rows"};
 
-  PetscFunctionBeginUser;
-  PetscCall(MatCreateDense(PETSC_COMM_WORLD, rows, PETSC_DECIDE, m, n, NULL, M));
-  PetscCall(MatGetOwnershipRange(*M, &begin, &end));
-  PetscCall(MatDenseGetLDA(*M, &lda));
-  PetscCall(MatDenseGetArrayWrite(*M, &a));
-  for (int j = 0; j < n; j++) {
-    for (PetscInt i = begin; i < end; i++) a[i - begin + j * lda] = A != NULL ? (PetscScalar)A[i + j * m] : (PetscScalar)7;
+/* On this rank alone, or with its rows on all: even parts, all on the last, none on every other one, more the higher the rank is */
+enum {
+  TEST_ALONE = -1,
+  TEST_EVEN,
+  TEST_LAST,
+  TEST_OTHER,
+  TEST_UNEVEN,
+  TEST_DISTRIBUTIONS
+};
+
+typedef struct {
+  Mat        mat; /* of the same memory, or NULL */
+  MuonMatrix matrix;
+  PetscInt  *ranges;
+} TestInput;
+
+static inline MuonPrecision TestPrecision(int variant)
+{
+  return variant == TEST_MAT ? MUON_PETSCSCALAR : (variant <= TEST_SINGLE_ROWS ? MUON_SINGLE : MUON_DOUBLE);
+}
+
+static inline int TestIsByRows(int variant)
+{
+  return variant == TEST_SINGLE_ROWS || variant == TEST_DOUBLE_ROWS;
+}
+
+/* The number at a place of the memory, padding included */
+static inline double TestGetRaw(const MuonArray *a, size_t at)
+{
+  return a->precision == MUON_SINGLE ? (double)((float *)a->data)[at] : ((double *)a->data)[at];
+}
+
+static inline void TestSetRaw(const MuonArray *a, size_t at, double x)
+{
+  if (a->precision == MUON_SINGLE) ((float *)a->data)[at] = (float)x;
+  else ((double *)a->data)[at] = x;
+}
+
+static inline PetscInt TestRows(int how, PetscInt m, PetscMPIInt size, PetscMPIInt rank)
+{
+  const PetscInt half = (size + 1) / 2;
+
+  switch (how) {
+  case TEST_LAST:
+    return rank == size - 1 ? m : 0;
+  case TEST_OTHER:
+    return rank % 2 == 0 ? m / half + (rank / 2 < m % half ? 1 : 0) : 0;
+  case TEST_UNEVEN:
+    return m * (rank + 1) * (rank + 1) / (size * size) - m * rank * rank / (size * size);
+  default:
+    return m / size + (rank < m % size ? 1 : 0);
   }
-  PetscCall(MatDenseRestoreArrayWrite(*M, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Its entries on all ranks */
-static PETSC_UNUSED PetscErrorCode TestMatGather(Mat M, double *whole)
+/* A is by columns and all of it on every rank; NULL for NaN, which a result must not be */
+static inline PetscErrorCode TestCreate(int variant, int how, int m, int n, int pad, const double *A, TestInput *x)
 {
-  const PetscScalar *a;
-  PetscInt           m, n, lda, begin, end;
+  MuonMatrix *M = &x->matrix;
+  MuonArray  *a = &M->here;
+  PetscInt    rows;
 
-  PetscFunctionBeginUser;
-  PetscCall(MatGetSize(M, &m, &n));
-  PetscCall(MatGetOwnershipRange(M, &begin, &end));
-  PetscCall(MatDenseGetLDA(M, &lda));
-  PetscCall(PetscArrayzero(whole, m * n));
-  PetscCall(MatDenseGetArrayRead(M, &a));
-  for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = begin; i < end; i++) whole[i + j * m] = (double)a[i - begin + j * lda];
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(x, sizeof(*x)));
+  M->comm = how == TEST_ALONE ? PETSC_COMM_SELF : PETSC_COMM_WORLD;
+  PetscCallMPI(MPI_Comm_size(M->comm, &M->size));
+  PetscCallMPI(MPI_Comm_rank(M->comm, &M->rank));
+  PetscCall(PetscCalloc1(M->size + 1, &x->ranges));
+  for (PetscMPIInt r = 0; r < M->size; r++) x->ranges[r + 1] = x->ranges[r] + TestRows(how, m, M->size, r);
+  TestCheck(x->ranges[M->size] == m, "The ranks have %d of %d rows", (int)x->ranges[M->size], m);
+  M->rows      = m;
+  M->columns   = n;
+  M->first     = x->ranges[M->rank];
+  M->ranges    = M->size > 1 ? x->ranges : NULL;
+  rows         = x->ranges[M->rank + 1] - M->first;
+  a->rowmajor  = TestIsByRows(variant);
+  a->len       = (size_t)(a->rowmajor ? n : rows);
+  a->count     = (size_t)(a->rowmajor ? rows : n);
+  a->ld        = PetscMax(a->len + (size_t)pad, 1);
+  a->precision = TestPrecision(variant);
+  PetscCall(PetscMalloc(a->ld * a->count * sizeof(double) + 1, &a->data));
+  for (size_t k = 0; k < a->ld * a->count; k++) {
+    const size_t i = k % a->ld, j = k / a->ld;
+
+    TestSetRaw(a, k, A == NULL || i >= a->len ? (double)NAN : A[(size_t)M->first + (a->rowmajor ? j + i * (size_t)m : i + j * (size_t)m)]);
   }
-  PetscCall(MatDenseRestoreArrayRead(M, &a));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, whole, (int)(m * n), MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+  if (variant != TEST_MAT) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreate(M->comm, &x->mat));
+  PetscCall(MatSetSizes(x->mat, rows, how == TEST_ALONE ? n : PETSC_DECIDE, m, n));
+  PetscCall(MatSetType(x->mat, how == TEST_ALONE ? MATSEQDENSE : MATMPIDENSE));
+  PetscCall(MatDenseSetLDA(x->mat, (PetscInt)a->ld));
+  if (how == TEST_ALONE) PetscCall(MatSeqDenseSetPreallocation(x->mat, (PetscScalar *)a->data));
+  else PetscCall(MatMPIDenseSetPreallocation(x->mat, (PetscScalar *)a->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The factor of A on all ranks, of which this one has so many rows */
-static PETSC_UNUSED PetscErrorCode TestApplySpread(MuonPolar polar, PetscInt rows, int m, int n, const double *A, double *Q)
+/* All of it on every rank */
+static inline PetscErrorCode TestGet(const TestInput *x, double *A)
 {
-  Mat        G, R;
-  MuonStatus status;
+  const MuonMatrix *M = &x->matrix;
+  const MuonArray  *a = &M->here;
 
-  PetscFunctionBeginUser;
-  PetscCall(TestMatSpread(rows, m, n, A, &G));
-  PetscCall(MatDuplicate(G, MAT_DO_NOT_COPY_VALUES, &R));
-  PetscCall(MuonPolarApply(polar, G, R, &status));
-  PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: status %s", m, n, MuonStatuses[status]);
-  PetscCall(TestMatGather(R, Q));
-  PetscCall(MatDestroy(&G));
-  PetscCall(MatDestroy(&R));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(A, M->rows * M->columns));
+  for (size_t k = 0; k < a->len * a->count; k++) {
+    const size_t i = k % a->len, j = k / a->len;
 
-/*
-   The rows first ... first + rows - 1 of A (m x n, column-major, all on this rank) as an array of that
-   precision and order, with padding that is NaN; 7 where A is NULL. To be freed
-*/
-static PETSC_UNUSED PetscErrorCode TestArray(MuonPrecision precision, int rowmajor, int first, int rows, int m, int n, int pad, const double *A, MuonArray *array)
-{
-  PetscFunctionBeginUser;
-  array->len       = (size_t)(rowmajor ? n : rows);
-  array->count     = (size_t)(rowmajor ? rows : n);
-  array->ld        = array->len + (size_t)pad;
-  array->precision = precision;
-  array->memory    = MUON_HOST;
-  array->rowmajor  = rowmajor;
-  array->pairs     = 0;
-  PetscCall(PetscMalloc(array->ld * array->count * MuonArrayEntryBytes(array) + 1, &array->data));
-  for (size_t k = 0; k < array->ld * array->count; k++) {
-    const int    i = (int)(k % array->ld), j = (int)(k / array->ld), padding = i >= (int)array->len;
-    const double x = padding ? NAN : (A == NULL ? 7.0 : A[rowmajor ? first + j + i * m : first + i + j * m]);
-
-    if (precision == MUON_SINGLE) ((float *)array->data)[k] = (float)x;
-    else ((double *)array->data)[k] = x;
+    A[(size_t)M->first + (a->rowmajor ? j + i * (size_t)M->rows : i + j * (size_t)M->rows)] = TestGetRaw(a, i + j * a->ld);
   }
+  if (M->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, A, (PetscMPIInt)(M->rows * M->columns), MPI_DOUBLE, MPI_SUM, M->comm));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PETSC_UNUSED double TestArrayGet(const MuonArray *array, int i, int j)
-{
-  const void *entry = MuonArrayAt(array, (size_t)i, (size_t)j);
-
-  return array->precision == MUON_SINGLE ? (double)*(const float *)entry : *(const double *)entry;
 }
 
 /* Sees that the padding is as it was, and frees the entries */
-static PETSC_UNUSED PetscErrorCode TestArrayDestroy(MuonArray *array)
+static inline PetscErrorCode TestDestroy(TestInput *x)
 {
-  PetscFunctionBeginUser;
-  for (size_t k = 0; k < array->ld * array->count; k++) {
-    const double x = array->precision == MUON_SINGLE ? (double)((float *)array->data)[k] : ((double *)array->data)[k];
+  const MuonArray *a = &x->matrix.here;
 
-    PetscCheck(k % array->ld < array->len || x != x, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Entry %d is padding and was written", (int)k);
-  }
-  PetscCall(PetscFree(array->data));
+  PetscFunctionBegin;
+  for (size_t k = 0; k < a->ld * a->count; k++) TestCheck(k % a->ld < a->len || isnan(TestGetRaw(a, k)), "Padding of line %d was written", (int)(k / a->ld));
+  PetscCall(MatDestroy(&x->mat));
+  PetscCall(PetscFree(x->matrix.here.data));
+  PetscCall(PetscFree(x->ranges));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PETSC_UNUSED PetscErrorCode TestMatGet(Mat M, double *A)
+/* A Mat on one rank */
+static inline PetscErrorCode TestMat(int m, int n, int pad, const double *A, Mat *M)
+{
+  TestInput x;
+
+  PetscFunctionBegin;
+  *M = NULL;
+  PetscCall(TestCreate(TEST_MAT, TEST_ALONE, m, n, pad, A, &x));
+  *M = x.mat;
+  PetscCall(PetscFree(x.ranges));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode TestMatDestroy(Mat *M)
+{
+  TestInput x = {*M, {MuonArrayOfScalars(0, 0, NULL, 0), MPI_COMM_SELF, 0, 1, 0, 0, 0, NULL}, NULL};
+  PetscInt  m, n, ld;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(*M, &m, &n));
+  PetscCall(MatDenseGetLDA(*M, &ld));
+  PetscCall(MatDenseGetArray(*M, (PetscScalar **)&x.matrix.here.data));
+  x.matrix.here = MuonArrayOfScalars(m, n, (PetscScalar *)x.matrix.here.data, ld);
+  PetscCall(TestDestroy(&x));
+  *M = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode TestMatGet(Mat M, double *A)
 {
   const PetscScalar *a;
   PetscInt           m, n, lda;
 
-  PetscFunctionBeginUser;
+  PetscFunctionBegin;
   PetscCall(MatGetSize(M, &m, &n));
   PetscCall(MatDenseGetLDA(M, &lda));
   PetscCall(MatDenseGetArrayRead(M, &a));
-  for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = 0; i < m; i++) A[i + j * m] = (double)a[i + j * lda];
-  }
+  for (PetscInt k = 0; k < m * n; k++) A[k] = (double)a[k % m + k / m * lda];
   PetscCall(MatDenseRestoreArrayRead(M, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The factor of A (m x n), which is a matrix with pad entries between its columns and stays as it is */
-static PETSC_UNUSED PetscErrorCode TestApply(MuonPolar polar, int m, int n, int pad, const double *A, MuonStatus expected, double *Q)
-{
-  Mat        G, R;
-  MuonStatus status;
-
-  PetscFunctionBeginUser;
-  PetscCall(TestMat(m, n, pad, A, &G));
-  PetscCall(TestMat(m, n, 3 - pad, NULL, &R));
-  PetscCall(MuonPolarApply(polar, G, R, &status));
-  PetscCheck(status == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: status %s", m, n, MuonStatuses[status]);
-  PetscCall(TestMatGet(G, Q));
-  for (int i = 0; i < m * n; i++) PetscCheck((PetscScalar)Q[i] == (PetscScalar)A[i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "The input was changed");
-  PetscCall(TestMatGet(R, Q));
-  PetscCall(TestMatDestroy(&G));
-  PetscCall(TestMatDestroy(&R));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PETSC_UNUSED double TestDot(int count, const double *x, const double *y)
+static inline double TestDot(int count, const double *x, const double *y)
 {
   double sum = 0.0;
 
@@ -557,19 +471,8 @@ static PETSC_UNUSED double TestDot(int count, const double *x, const double *y)
   return sum;
 }
 
-/* Roundoff of a method: that of its kernel, or of PetscScalar where the input has more of it */
-static PETSC_UNUSED PetscErrorCode TestEpsilon(MuonPolar polar, double *eps)
-{
-  MuonPolarPrecision precision;
-
-  PetscFunctionBeginUser;
-  PetscCall(MuonPolarGetPrecision(polar, &precision));
-  *eps = precision == MUON_POLAR_PRECISION_DOUBLE ? PETSC_MACHINE_EPSILON : 1.1920928955078125e-7;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Frobenius norm of x - y, or of x */
-static PETSC_UNUSED double TestDistance(int count, const double *x, const double *y)
+static inline double TestDistance(int count, const double *x, const double *y)
 {
   double sum = 0.0;
 
@@ -577,8 +480,87 @@ static PETSC_UNUSED double TestDistance(int count, const double *x, const double
   return sqrt(sum);
 }
 
+/* The largest difference of two entries, infinite for a NaN that the other one is not */
+static inline double TestFarthest(int count, const double *x, const double *y)
+{
+  double most = 0.0;
+
+  for (int i = 0; i < count; i++) {
+    const double d = x[i] == y[i] || (isnan(x[i]) && isnan(y[i])) ? 0.0 : fabs(x[i] - y[i]);
+
+    most = d <= most ? most : (isnan(d) ? INFINITY : d);
+  }
+  return most;
+}
+
+/* How many entries were not written */
+static inline int TestUntouched(int count, const double *x)
+{
+  int untouched = 0;
+
+  for (int i = 0; i < count; i++) untouched += isnan(x[i]) != 0;
+  return untouched;
+}
+
+/* Every rank has this status */
+static inline PetscErrorCode TestStatus(MPI_Comm comm, MuonStatus status, MuonStatus expected, const char what[])
+{
+  int range[2];
+
+  PetscFunctionBegin;
+  range[0] = (int)status;
+  range[1] = -(int)status;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, range, 2, MPI_INT, MPI_MAX, comm));
+  TestCheck(range[0] == (int)expected && range[1] == -(int)expected, "%s: the statuses are between %s and %s, expected %s", what, MuonStatuses[-range[1]], MuonStatuses[range[0]], MuonStatuses[expected]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The factor of A, all of it on every rank. A stays as it is, and of what has no factor nothing is written. Between the columns or rows of A
+   are pad entries, and others between those of the factor
+*/
+static inline PetscErrorCode TestApplyAs(MuonPolar polar, int variant, int how, int m, int n, int pad, const double *A, MuonStatus expected, double *Q)
+{
+  TestInput  G, R;
+  MuonStatus status;
+  char       what[96];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s %d x %d, %s, distribution %d", ((PetscObject)polar)->type_name, m, n, testvariants[variant], how));
+  PetscCall(TestCreate(variant, how, m, n, pad, A, &G));
+  PetscCall(TestCreate(variant, how, m, n, (pad + 1) % 3, NULL, &R));
+  if (variant == TEST_MAT) PetscCall(MuonPolarApply(polar, G.mat, R.mat, &status));
+  else PetscCall(MuonPolarApplyMatrices(1.0, 1, &polar, &G.matrix, &R.matrix, &status));
+  PetscCall(TestStatus(G.matrix.comm, status, expected, what));
+  PetscCall(TestGet(&G, Q));
+  TestCheck(TestFarthest(m * n, Q, A) == 0.0, "%s: the input was changed", what);
+  PetscCall(TestGet(&R, Q));
+  TestCheck(TestUntouched(m * n, Q) == (expected == MUON_STATUS_OK ? 0 : m * n), "%s: %d entries of the factor were not written", what, TestUntouched(m * n, Q));
+  PetscCall(TestDestroy(&G));
+  PetscCall(TestDestroy(&R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode TestApply(MuonPolar polar, int m, int n, int pad, const double *A, MuonStatus expected, double *Q)
+{
+  PetscFunctionBegin;
+  PetscCall(TestApplyAs(polar, TEST_MAT, TEST_ALONE, m, n, pad, A, expected, Q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Roundoff of a method: that of its kernel, or of PetscScalar where the input has more of it */
+static inline PetscErrorCode TestEpsilon(MuonPolar polar, double *eps)
+{
+  MuonPolarPrecision precision;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPolarGetPrecision(polar, &precision));
+  *eps = precision == MUON_POLAR_PRECISION_DOUBLE ? PETSC_MACHINE_EPSILON : 1.1920928955078125e-7;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Frobenius norm of H - H^T, where H is A^T Q over the long side of both */
-static PETSC_UNUSED double TestAsymmetry(int m, int n, const double *A, const double *Q)
+static inline double TestAsymmetry(int m, int n, const double *A, const double *Q)
 {
   const int s = m > n ? n : m, l = m > n ? m : n;
   double    sum = 0.0;
@@ -599,17 +581,60 @@ static PETSC_UNUSED double TestAsymmetry(int m, int n, const double *A, const do
 }
 
 /*
-   The count of bytes x and the file's name in the folder -oracle_dir, for the second implementation in numpy
+   For the second implementations in numpy: matrix number count and what was made of it go to files in a folder, one line of what they are to
+   cases.txt
 */
-static PETSC_UNUSED PetscErrorCode TestDump(const char directory[], const char name[], int index, size_t count, const double *x)
+typedef struct {
+  char  folder[PETSC_MAX_PATH_LEN];
+  FILE *list; /* NULL without -oracle_dir */
+  int   count;
+} TestOracle;
+
+static inline PetscErrorCode TestOracleOpen(TestOracle *oracle)
 {
-  char  path[PETSC_MAX_PATH_LEN];
+  char      path[PETSC_MAX_PATH_LEN + 16];
+  PetscBool found;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(oracle, sizeof(*oracle)));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-oracle_dir", oracle->folder, sizeof(oracle->folder), &found));
+  if (!found) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSNPrintf(path, sizeof(path), "%s/cases.txt", oracle->folder));
+  oracle->list = fopen(path, "w");
+  TestCheck(oracle->list != NULL, "Cannot write %s", path);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode TestOracleWrite(TestOracle *oracle, const char name[], const char suffix[], const void *data, size_t bytes)
+{
+  char  path[PETSC_MAX_PATH_LEN + 32];
   FILE *file;
 
-  PetscFunctionBeginUser;
-  PetscCall(PetscSNPrintf(path, sizeof(path), "%s/%s%d.f64", directory, name, index));
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(path, sizeof(path), "%s/%s%d.%s", oracle->folder, name, oracle->count, suffix));
   file = fopen(path, "wb");
-  PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);
-  PetscCheck(fwrite(x, sizeof(double), count, file) == count && fclose(file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", path);
+  TestCheck(file != NULL && (bytes == 0 || fwrite(data, bytes, 1, file) == 1) && fclose(file) == 0, "Cannot write %s", path);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode TestOracleAdd(TestOracle *oracle, size_t count, const double *G, const double *Q, const char format[], ...)
+{
+  va_list args;
+
+  PetscFunctionBegin;
+  if (oracle->list == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(TestOracleWrite(oracle, "G", "f64", G, count * sizeof(*G)));
+  PetscCall(TestOracleWrite(oracle, "Q", "f64", Q, count * sizeof(*Q)));
+  va_start(args, format);
+  vfprintf(oracle->list, format, args);
+  va_end(args);
+  oracle->count++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode TestOracleClose(TestOracle *oracle)
+{
+  PetscFunctionBegin;
+  if (oracle->list != NULL) TestCheck(fclose(oracle->list) == 0, "cases.txt was not written");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

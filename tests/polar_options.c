@@ -3,7 +3,6 @@ static char help[] = "What the options of polar factors and norms give, what is 
 #include "fails.h"
 #include "polar_common.h"
 #include <slepcsys.h>
-#include <string.h>
 
 #if defined(PETSC_USE_REAL_SINGLE)
   #define REAL "single"
@@ -75,14 +74,8 @@ static PetscErrorCode CheckCase(const Case *one)
   ierr = MuonPolarSetFromOptions(polar);
   if (ierr == PETSC_SUCCESS) ierr = MuonPolarSetUp(polar);
   PetscCall(PetscPopErrorHandler());
-  if (ierr == PETSC_SUCCESS) {
-    PetscViewer viewer;
-
-    PetscCall(PetscViewerStringOpen(PETSC_COMM_WORLD, FailsMessage, sizeof(FailsMessage), &viewer));
-    PetscCall(MuonPolarView(polar, viewer));
-    PetscCall(PetscViewerDestroy(&viewer));
-  }
-  PetscCheck(strstr(FailsMessage, one->expected) == FailsMessage && (ierr != PETSC_SUCCESS || strcmp(FailsMessage, one->expected) == 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: \"%s\", expected \"%s\"", one->options, FailsMessage, one->expected);
+  if (ierr == PETSC_SUCCESS) PetscCall(TestDescribe(polar, sizeof(FailsMessage), FailsMessage));
+  TestCheck(strstr(FailsMessage, one->expected) == FailsMessage && (ierr != PETSC_SUCCESS || strcmp(FailsMessage, one->expected) == 0), "%s: \"%s\", expected \"%s\"", one->options, FailsMessage, one->expected);
   if (ierr == PETSC_SUCCESS) PetscCall(MuonPolarDestroy(&polar)); /* what failed while options were read cannot be destroyed */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -102,8 +95,7 @@ static PetscErrorCode CheckMatrices(void)
   PetscCall(MuonLMOCreate(PETSC_COMM_WORLD, &lmo));
   for (int k = 0; k < (size == 2 ? 4 : 3); k++) {
     for (int norm = 0; norm < 2; norm++) {
-      Mat            G, Q;
-      PetscErrorCode ierr;
+      Mat G, Q;
 
       PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 3, 4, NULL, &G));
       if (k == 0) PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 4, 3, NULL, &Q));
@@ -113,13 +105,9 @@ static PetscErrorCode CheckMatrices(void)
         Q = G;
         PetscCall(PetscObjectReference((PetscObject)Q));
       }
-      FailsMessage[0] = '\0';
-      PetscCall(PetscPushErrorHandler(FailsCatch, NULL));
-      if (norm) ierr = MuonLMOApply(lmo, k == 2 ? Q : G, Q, NULL, NULL);
-      else ierr = MuonPolarApply(polar, k == 2 ? Q : G, Q, NULL);
-      PetscCall(PetscPopErrorHandler());
-      PetscCheck(ierr != PETSC_SUCCESS && strstr(FailsMessage, expected[k]) != NULL && strstr(FailsMessage, norm ? "MuonLMO with options" : "MuonPolar with options") != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Error %d \"%s\", expected \"%s\"",
-                 (int)ierr, FailsMessage, expected[k]);
+      if (norm) Fails(MuonLMOApply(lmo, k == 2 ? Q : G, Q, NULL, NULL), FAILS_ANY, expected[k]);
+      else Fails(MuonPolarApply(polar, k == 2 ? Q : G, Q, NULL), FAILS_ANY, expected[k]);
+      TestCheck(FailsSays(norm ? "MuonLMO with options" : "MuonPolar with options"), "%s", FailsMessage);
       PetscCall(MatDestroy(&G));
       PetscCall(MatDestroy(&Q));
     }
@@ -133,25 +121,36 @@ static PetscErrorCode CheckMatrices(void)
 static PetscErrorCode Flops(MuonPolar polar, MuonLMO lmo, int m, int n)
 {
   double        *A;
-  Mat            G, Q;
+  Mat            G, D;
   PetscLogDouble before, after, expected;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(m * n, &A));
   TestMatrix(m, n, TEST_GAUSSIAN, A);
   PetscCall(TestMat(m, n, 0, A, &G));
-  PetscCall(TestMat(m, n, 0, NULL, &Q));
+  PetscCall(TestMat(m, n, 0, NULL, &D));
   PetscCall(PetscGetFlops(&before));
-  if (polar != NULL) PetscCall(MuonPolarApply(polar, G, Q, NULL));
-  else PetscCall(MuonLMOApply(lmo, G, Q, NULL, NULL));
+  if (polar != NULL) PetscCall(MuonPolarApply(polar, G, D, NULL));
+  else PetscCall(MuonLMOApply(lmo, G, D, NULL, NULL));
   PetscCall(PetscGetFlops(&after));
   if (polar != NULL) PetscCall(MuonPolarGetFlops(polar, m, n, &expected));
   else PetscCall(MuonLMOGetFlops(lmo, m, n, &expected));
-  PetscCheck(after > before && fabs((double)(after - before - expected)) <= 1e-6 * expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s on %d x %d: %g operations logged, %g announced",
-             polar != NULL ? ((PetscObject)polar)->type_name : ((PetscObject)lmo)->type_name, m, n, (double)(after - before), (double)expected);
+  TestMost("operations", 1.0, expected);
+  TestNear("operations", after - before, expected, 1e-6 * expected);
   PetscCall(TestMatDestroy(&G));
-  PetscCall(TestMatDestroy(&Q));
+  PetscCall(TestMatDestroy(&D));
   PetscCall(PetscFree(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What View says in a line */
+static PetscErrorCode CheckText(MuonPolar polar, const char expected[])
+{
+  char text[256];
+
+  PetscFunctionBeginUser;
+  PetscCall(TestDescribe(polar, sizeof(text), text));
+  TestCheck(strcmp(text, expected) == 0, "\"%s\", expected \"%s\"", text, expected);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -160,30 +159,24 @@ static PetscErrorCode CheckParameters(void)
 {
   const PetscReal values[6] = {2, (PetscReal)-1.5, (PetscReal)0.5, (PetscReal)1.875, (PetscReal)-1.25, (PetscReal)0.375};
   MuonPolar       polar;
-  char            text[256];
 
   PetscFunctionBeginUser;
   PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
   PetscCall(MuonPolarSetOptionsPrefix(polar, "a_"));
-  PetscCall(TestSetInt(polar, "steps", 7));
-  PetscCall(TestSetText(polar, "gram_restart", "3"));
-  PetscCall(MuonPolarSetType(polar, MUONPOLARGRAM));
+  PetscCall(TestTune(polar, "steps 7 gram_restart 3 type gram"));
   PetscCall(MuonPolarSetFromOptions(polar)); /* -a_lmo_polar_coefficients cubic */
-  PetscCall(TestDescribe(polar, sizeof(text), text));
-  PetscCheck(strcmp(text, " gram single cubic 7 steps restarts 3") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "After waiting: %s", text);
+  PetscCall(CheckText(polar, " gram single cubic 7 steps restarts 3"));
   PetscCall(MuonPolarSetOptionsPrefix(polar, "b_"));
   PetscCall(MuonPolarSetFromOptions(polar)); /* -b_lmo_polar_steps 4 */
-  PetscCall(TestDescribe(polar, sizeof(text), text));
-  PetscCheck(strcmp(text, " gram single cubic 4 steps restarts 3") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Behind a second prefix: %s", text);
+  PetscCall(CheckText(polar, " gram single cubic 4 steps restarts 3"));
   PetscCall(MuonPolarDestroy(&polar));
   PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
   PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
   PetscCall(MuonPolarSetCoefficientValues(polar, 6, values));
   for (int k = 0; k < 2; k++) {
-    PetscCall(TestDescribe(polar, sizeof(text), text));
-    PetscCheck(strcmp(text, k == 0 ? " newtonschulz single user 2 steps" : " newtonschulz single quintic 10 steps") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Polynomials: %s", text);
+    PetscCall(CheckText(polar, k == 0 ? " newtonschulz single user 2 steps" : " newtonschulz single quintic 10 steps"));
     PetscCall(Flops(polar, NULL, 9, 21));
-    PetscCall(TestSetText(polar, "coefficients", MUONPOLARCOEFFICIENTSQUINTIC));
+    PetscCall(TestTune(polar, "coefficients quintic"));
   }
   PetscCall(MuonPolarDestroy(&polar));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -193,7 +186,7 @@ int main(int argc, char **argv)
 {
   static const double A[6]        = {3, 4, 0, 0, 0, 2};
   const int           shapes[][2] = {{9, 21}, {21, 9}, {16, 16}, {12, 30}};
-  const char *const   types[]     = {MUONPOLARZOLOTAREV, MUONPOLARGRAM, MUONPOLARNEWTONSCHULZ, MUONPOLARSVD};
+  const char *const   types[]     = {MUONPOLARZOLOTAREV, MUONPOLARGRAM, MUONPOLARNEWTONSCHULZ, MUONPOLARSVD, MUONPOLARMUD};
   MuonPolar           polar, again;
   MuonLMO             lmo;
   PetscInt            own = 0;
@@ -240,7 +233,7 @@ int main(int argc, char **argv)
     PetscCall(MuonPolarReset(polar));
   }
   PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
-  PetscCall(TestSetText(polar, "normalization", "spectral"));
+  PetscCall(TestTune(polar, "normalization spectral"));
   PetscCall(MuonLMOReset(lmo));
   PetscCall(MuonLMOView(lmo, PETSC_VIEWER_STDOUT_WORLD));
   PetscCall(MuonLMOSetType(lmo, MUONLMOMAX));

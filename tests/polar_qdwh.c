@@ -17,12 +17,8 @@ static int Steps(double l, int *qr)
   return steps;
 }
 
-static PetscErrorCode Compare(const char what[], int m, int n, double condition, double found, double expected, double bound)
-{
-  PetscFunctionBeginUser;
-  PetscCheck(fabs(found - expected) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d, %g: %s is %.16g", m, n, condition, what, found);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+/* What it did: steps, steps by QR, decompositions */
+#define COUNT(polar) ((const PetscInt *)(polar)->data)
 
 /*
    The orthogonal factor is one, it is that of G, and where the condition is modest it is the one of the
@@ -30,38 +26,38 @@ static PetscErrorCode Compare(const char what[], int m, int n, double condition,
 */
 static PetscErrorCode Check(MuonPolar polar, PetscBool spread, double unit, int m, int n, const double *sigma, int rank)
 {
-  const int    s = PetscMin(m, n), l = PetscMax(m, n);
-  const double condition = sigma[0] / sigma[rank - 1];
-  double      *A, *Q, *U, *V, *W, *tau, most = 0.0, nuclear = 0.0;
-  PetscInt     count, before;
+  const int s = PetscMin(m, n), l = PetscMax(m, n);
+  double   *A, *Q, *U, *V, *W, *tau, most = 0.0, nuclear = 0.0;
+  PetscInt  before;
+  char      what[64];
 
   PetscFunctionBeginUser;
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%d x %d, rank %d, condition %g", m, n, rank, sigma[0] / sigma[rank - 1]));
   PetscCall(PetscMalloc6(m * n, &A, m * n, &Q, l * s, &U, l * s, &V, l * l, &W, s, &tau));
   for (int j = 0; j < s; j++) tau[j] = j < rank ? sigma[j] : 0.0;
-  TestOfSpectrum(m, n, tau, A);
-  PetscCall(TestGetCounts(polar, NULL, NULL, &before));
-  if (spread) PetscCall(TestApplySpread(polar, PETSC_DECIDE, m, n, A, Q));
-  else PetscCall(TestApply(polar, m, n, 1, A, MUON_STATUS_OK, Q));
-  PetscCall(TestGetCounts(polar, NULL, NULL, &count));
-  PetscCall(Compare("decompositions", m, n, condition, (double)(count - before), rank < s, 0.0));
+  TestOfValues(m, n, tau, A);
+  TestRound(m * n, A);
+  before = COUNT(polar)[2];
+  PetscCall(TestApplyAs(polar, TEST_MAT, spread ? TEST_EVEN : TEST_ALONE, m, n, 1, A, MUON_STATUS_OK, Q));
+  TestNear(what, COUNT(polar)[2] - before, rank < s, 0.0);
 
   /* Q Q^T Q = Q and the rank, to ten roundoffs for each of the s sums of a product */
   TestMultiply(m, m, n, Q, Q, 1, W);
   TestMultiply(m, n, m, W, Q, 0, U);
-  PetscCall(Compare("||Q Q^T Q - Q||", m, n, condition, TestDistance(m * n, U, Q), 0.0, 10.0 * s * sqrt((double)s) * unit));
-  PetscCall(Compare("||Q||_F^2", m, n, condition, TestDot(m * n, Q, Q), rank, 20.0 * s * s * unit));
+  TestMost(what, TestDistance(m * n, U, Q), 10.0 * s * sqrt((double)s) * unit);
+  TestNear(what, TestDot(m * n, Q, Q), rank, 20.0 * s * s * unit);
   /* H = G^T Q over the long side is symmetric to the same, positive semidefinite: <G,Q> is the nuclear norm */
   TestSVD(m, n, A, tau, U, V);
   for (int j = 0; j < s; j++) nuclear += tau[j];
-  PetscCall(Compare("<G,Q>", m, n, condition, TestDot(m * n, A, Q), nuclear, (spread ? 40.0 : 20.0) * s * unit * nuclear));
-  if (!spread) PetscCall(Compare("||H - H^T||", m, n, condition, TestAsymmetry(m, n, A, Q), 0.0, 20.0 * s * unit * TestDistance(m * n, A, 0)));
+  TestNear(what, TestDot(m * n, A, Q), nuclear, (spread ? 40.0 : 20.0) * s * unit * nuclear);
+  if (!spread) TestMost(what, TestAsymmetry(m, n, A, Q), 20.0 * s * unit * TestDistance(m * n, A, NULL));
   /*
      A backward error of so many roundoffs of sigma_1 moves the factor by at most twice that over the smallest
      singular value (the sum of the two smallest for square matrices, no less)
   */
   for (int j = 0; j < rank; j++) most = PetscMax(most, tau[0] / tau[j]);
   TestMultiply(m, n, rank, U, V, 1, W);
-  if (!spread) PetscCall(Compare("distance", m, n, most, TestDistance(m * n, W, Q), 0.0, 40.0 * s * unit * most));
+  if (!spread) TestMost(what, TestDistance(m * n, W, Q), 40.0 * s * unit * most);
   PetscCall(PetscFree6(A, Q, U, V, W, tau));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -86,11 +82,10 @@ static PetscErrorCode CheckWeights(void)
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(lows); k++) {
     const int steps = Steps(lows[k][0], &qr);
 
-    PetscCheck(k == 3 ? steps <= 3 : steps == (int)lows[k][1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d steps from %g", steps, lows[k][0]);
-    PetscCheck(qr == (int)lows[k][2], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d steps by QR from %g", qr, lows[k][0]);
+    TestCheck((k == 3 ? steps <= 3 : steps == (int)lows[k][1]) && qr == (int)lows[k][2], "%d steps, %d by QR from %g", steps, qr, lows[k][0]);
   }
   MuonKernelHalley(1.0, w, &l);
-  PetscCheck(w[0] == 3.0 && w[1] == 1.0 && w[2] == 3.0 && l == 1.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Weights %g %g %g", w[0], w[1], w[2]);
+  TestCheck(w[0] == 3.0 && w[1] == 1.0 && w[2] == 3.0 && l == 1.0, "Weights %g %g %g", w[0], w[1], w[2]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,21 +93,19 @@ static PetscErrorCode CheckOne(MuonPolar polar, int m, int n)
 {
   const int s = PetscMin(m, n);
   double   *sigma;
-  PetscInt  steps, qr;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(s, &sigma));
   for (int precision = PetscDefined(USE_REAL_SINGLE) ? 0 : 1; precision >= 0; precision--) {
     const double unit = precision == 0 ? ldexp(1.0, -24) : ldexp(1.0, -53);
 
-    PetscCall(TestSetPrecision(polar, precision == 0 ? MUON_POLAR_PRECISION_SINGLE : MUON_POLAR_PRECISION_DOUBLE));
+    PetscCall(TestTune(polar, "precision %s", precision == 0 ? "single" : "double"));
     for (int decades = 0; decades <= (precision == 0 ? 4 : 12); decades += precision == 0 ? 2 : 4) {
       Fill(s, decades, 0, sigma);
       PetscCall(Check(polar, PETSC_FALSE, unit, m, n, sigma, s));
       /* The interval is estimated or guessed from below, never too large by much: no more steps than six */
-      PetscCall(TestGetCounts(polar, &steps, &qr, NULL));
-      PetscCall(Compare("steps", m, n, pow(10.0, decades), (double)steps, 3.0, 3.0));
-      PetscCall(Compare("steps by QR", m, n, pow(10.0, decades), (double)qr, decades == 12 && s > 1 ? 2.0 : 1.0, decades == 12 && s > 1 ? 0.0 : 1.0));
+      TestNear("steps", COUNT(polar)[0], 3.0, 3.0);
+      TestNear("steps by QR", COUNT(polar)[1], decades == 12 && s > 1 ? 2.0 : 1.0, decades == 12 && s > 1 ? 0.0 : 1.0);
     }
     /* All but one small, and half of them */
     Fill(s, precision == 0 ? 4 : 9, 1, sigma);
@@ -135,7 +128,6 @@ static PetscErrorCode CheckMany(MuonPolar polar)
   const int        most = PetscDefined(USE_REAL_SINGLE) ? 4 : 12, decades[] = {0, 2, most, most};
   PetscBool        alone = PETSC_FALSE, byqr = PETSC_FALSE;
   PetscMPIInt      size;
-  PetscInt         steps, qr;
   double           sigma[24];
 
   PetscFunctionBeginUser;
@@ -147,12 +139,11 @@ static PetscErrorCode CheckMany(MuonPolar polar)
     Fill(s, decades[k % 4], 0, sigma);
     PetscCall(Check(polar, PETSC_TRUE, PETSC_MACHINE_EPSILON / 2.0, m, n, sigma, k % 4 == 3 ? s / 2 : s));
     if (k % 4 != 2) continue;
-    PetscCall(TestGetCounts(polar, &steps, &qr, NULL));
-    PetscCheck((qr > 0) == room && steps <= (room ? 6 : 16), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d steps, %d by QR", (int)steps, (int)qr);
+    TestCheck((COUNT(polar)[1] > 0) == room && COUNT(polar)[0] <= (room ? 6 : 16), "%d steps, %d by QR", (int)COUNT(polar)[0], (int)COUNT(polar)[1]);
     if (room) byqr = PETSC_TRUE;
     else alone = PETSC_TRUE;
   }
-  PetscCheck(byqr && (size == 1 || alone), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Not both ways were taken");
+  TestCheck(byqr && (size == 1 || alone), "Not both ways were taken");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -166,9 +157,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-spread", &spread));
   PetscCall(CheckWeights());
-  PetscCall(MuonPolarCreate(spread ? PETSC_COMM_WORLD : PETSC_COMM_SELF, &polar));
-  PetscCall(MuonPolarSetType(polar, MUONPOLARQDWH));
-  PetscCall(MuonPolarSetFromOptions(polar));
+  PetscCall(TestMake(spread ? PETSC_COMM_WORLD : PETSC_COMM_SELF, "type qdwh", &polar));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes) && !spread; k++) PetscCall(CheckOne(polar, shapes[k][0], shapes[k][1]));
   if (spread) PetscCall(CheckMany(polar));
   else PetscCall(MuonPolarView(polar, NULL));

@@ -1,4 +1,4 @@
-static char help[] = "Every registered method on hard spectra, in every precision that it has, held to what its page promises, by a Jacobi SVD.\n\n";
+static char help[] = "Every registered method: on hard spectra held to what its page promises by a Jacobi SVD, what it keeps, worked examples.\n\n";
 
 #include "polar_common.h"
 
@@ -31,26 +31,27 @@ static const Promise promises[] = {
   {"qdwh", {{1.0, 1.0}, {1.0, 1.0}, {1.0, 1.0}}, 1.0, 1e3},
 };
 
-static PetscErrorCode Check(MuonPolar polar, const Promise *promise, double unit, int spectrum, int m, int n, double scale, int seen[])
+static PetscErrorCode CheckPromise(MuonPolar polar, const Promise *promise, double unit, int spectrum, int m, int n, double scale, int seen[])
 {
   const int    s = PetscMin(m, n), l = PetscMax(m, n);
   const double bound = promise->growth * (m + n) * unit;
-  const char  *name = testspectra[spectrum], *type = promise->type;
-  double      *A, *B, *U, *V, *sigma, *tau, norm, nuclear = 0.0, most = 0.0, least = 0.0, inner, error = 0.0;
+  double      *A, *B, *U, *V, *sigma, *tau, norm, nuclear = 0.0, most = 0.0, least = 0.0, inner;
   int          rank = 0;
+  char         what[64];
 
   PetscFunctionBeginUser;
-  PetscCall(PetscMalloc5(m * n, &A, m * n, &B, l * s, &U, l * s, &V, s, &sigma));
-  PetscCall(PetscMalloc1(s, &tau));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s %d x %d", promise->type, testspectra[spectrum], m, n));
+  PetscCall(PetscMalloc6(m * n, &A, m * n, &B, l * s, &U, l * s, &V, s, &sigma, s, &tau));
   TestMatrix(m, n, spectrum, A);
-  for (int i = 0; i < m * n; i++) A[i] = (double)(PetscScalar)(scale * A[i]);
+  for (int i = 0; i < m * n; i++) A[i] *= scale;
+  TestRound(m * n, A);
   PetscCall(TestApply(polar, m, n, spectrum % 3, A, MUON_STATUS_OK, B));
   /* The numbers below are those of the matrix before it was scaled */
   for (int i = 0; i < m * n; i++) A[i] /= scale;
 
   /* Within the ball that the method promises, whatever the input */
   TestSVD(m, n, B, tau, U, V);
-  PetscCheck(tau[0] <= promise->top + bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: a singular value of the factor is %g, expected at most %g", type, name, m, n, tau[0], promise->top);
+  TestMost(what, tau[0], promise->top + bound);
   TestSVD(m, n, A, sigma, U, V);
   norm = TestDistance(m * n, A, NULL);
   while (rank < s && sigma[rank] > l * PETSC_MACHINE_EPSILON * sigma[0]) nuclear += sigma[rank++];
@@ -59,9 +60,7 @@ static PetscErrorCode Check(MuonPolar polar, const Promise *promise, double unit
     double f = 0.0;
     int    column;
 
-    for (int q = 0; q < n; q++) {
-      for (int p = 0; p < m; p++) f += U[p + j * m] * B[p + q * m] * V[q + j * n];
-    }
+    for (int q = 0; q < n; q++) f += V[q + j * n] * TestDot(m, U + j * m, B + q * m);
     for (column = 0; column < 3 && sigma[j] / norm < pow(0.1, column + 1) * (1.0 - 1e-6); column++) continue;
     /* Below the last column anything from nothing to the top */
     most += sigma[j] * (column < 3 ? promise->range[column][1] : promise->top);
@@ -69,78 +68,216 @@ static PetscErrorCode Check(MuonPolar polar, const Promise *promise, double unit
     if (column == 3) continue;
     seen[column]++;
     /* The ranges have three digits; rounding is enlarged the more the smaller the singular value is */
-    PetscCheck(f >= promise->range[column][0] - 6e-4 - bound && f <= promise->range[column][1] + 6e-4 + bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: singular value %g of the normalized matrix became %g, outside of [%g,%g]", type, name, m,
-               n, sigma[j] / norm, f, promise->range[column][0], promise->range[column][1]);
+    TestCheck(f >= promise->range[column][0] - 6e-4 - bound && f <= promise->range[column][1] + 6e-4 + bound, "%s: singular value %g of the normalized matrix became %g, outside of [%g,%g]", what, sigma[j] / norm, f, promise->range[column][0],
+              promise->range[column][1]);
   }
   /* 6.5: close to the nuclear norm */
   inner = TestDot(m * n, A, B);
-  PetscCheck(inner >= least - (6e-4 + bound) * nuclear && inner <= most + (6e-4 + bound) * nuclear, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: <G,Q> is %g, expected between %g and %g, nuclear norm %g", type, name, m, n, inner, least, most,
-             nuclear);
+  TestMost(what, inner, most + (6e-4 + bound) * nuclear);
+  TestMost(what, -inner, -least + (6e-4 + bound) * nuclear);
   /* The singular vectors are those of G: the product of G and the factor over the long side is symmetric */
-  error = TestAsymmetry(m, n, A, B);
-  PetscCheck(error <= bound * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: G^T Q is off symmetry by %g ||G||", type, name, error / norm);
+  TestMost(what, TestAsymmetry(m, n, A, B), bound * norm);
   /* Nothing where G has nothing: the canonical partial isometry */
   for (int j = rank; j < s && spectrum == TEST_DEFICIENT; j++) {
-    const double *v = m > n ? V + j * n : U + j * m;
+    const double *v      = m > n ? V + j * n : U + j * m;
+    double        square = 0.0;
 
-    error = 0.0;
     for (int i = 0; i < l; i++) {
       double sum = 0.0;
 
       for (int k = 0; k < s; k++) sum += (m > n ? B[i + k * m] : B[k + i * m]) * v[k];
-      error += sum * sum;
+      square += sum * sum;
     }
-    PetscCheck(sqrt(error) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: a direction that G does not have is %g in the factor", type, name, m, n, sqrt(error));
+    TestMost(what, sqrt(square), bound);
   }
-  if (spectrum == TEST_ZERO) PetscCheck(TestDistance(m * n, B, NULL) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the factor of zero has norm %g", type, TestDistance(m * n, B, NULL));
-  PetscCall(PetscFree5(A, B, U, V, sigma));
-  PetscCall(PetscFree(tau));
+  if (spectrum == TEST_ZERO) TestMost(what, TestDistance(m * n, B, NULL), 0.0);
+  PetscCall(PetscFree6(A, B, U, V, sigma, tau));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckPromises(MuonPolar polar, const char type[])
+{
+  static const int shapes[][2] = {{1, 1}, {1, 9}, {9, 1}, {2, 2}, {28, 28}, {16, 40}, {40, 16}, {30, 29}};
+  const int        exact       = strcmp(type, MUONPOLARSVD) == 0;
+  size_t           p           = 0;
+
+  PetscFunctionBeginUser;
+  if (strcmp(type, MUONPOLARMUD) == 0) PetscFunctionReturn(PETSC_SUCCESS); /* no polar factor: see polar_mud.c */
+  while (p < PETSC_STATIC_ARRAY_LENGTH(promises) && strcmp(promises[p].type, type) != 0) p++;
+  TestCheck(p < PETSC_STATIC_ARRAY_LENGTH(promises), "The test knows no promise of the type %s: add one", type);
+  for (int precision = 0; precision < (exact ? 1 : 2); precision++) {
+    int    seen[3] = {0, 0, 0};
+    double unit    = PETSC_MACHINE_EPSILON;
+
+    PetscCall(TestTune(polar, "precision %s", exact ? "own" : precision == 0 ? "single" : "double"));
+    if (!exact) PetscCall(TestEpsilon(polar, &unit));
+    for (int spectrum = 0; spectrum < TEST_SPECTRA; spectrum++) {
+      for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) PetscCall(CheckPromise(polar, &promises[p], unit, spectrum, shapes[k][0], shapes[k][1], 1.0, seen));
+      if (spectrum % 2 == 1) continue;
+      PetscCall(CheckPromise(polar, &promises[p], unit, spectrum, 12, 17, 1e30, seen));
+      PetscCall(CheckPromise(polar, &promises[p], unit, spectrum, 17, 12, 1e-30, seen));
+    }
+    TestCheck(seen[0] > 10 && seen[1] > 10 && seen[2] > 10, "The spectra do not reach every range: %d %d %d", seen[0], seen[1], seen[2]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The factor of B is Q, up to a bound; 0 are the same bits */
+static PetscErrorCode Same(MuonPolar polar, const char what[], int m, int n, int pad, double *B, const double *Q, double bound)
+{
+  double *R;
+  char    text[64];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%s of %d x %d by %s", what, m, n, ((PetscObject)polar)->type_name));
+  PetscCall(PetscMalloc1(m * n, &R));
+  TestRound(m * n, B);
+  PetscCall(TestApply(polar, m, n, pad, B, MUON_STATUS_OK, R));
+  TestMost(text, TestDistance(m * n, Q, R), bound);
+  PetscCall(PetscFree(R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What every polar factor keeps: transposition, rotation, scale, leading dimension, empty and extreme input */
+static PetscErrorCode CheckInvariance(MuonPolar polar)
+{
+  static const int shapes[][2] = {{1, 1}, {1, 6}, {6, 1}, {12, 12}, {8, 20}, {20, 8}};
+  const int        smallest = PetscDefined(USE_REAL_SINGLE) ? -140 : -1060, powers[] = {0, -40, 40, PetscDefined(USE_REAL_SINGLE) ? 120 : 1000, smallest};
+  const char      *type = ((PetscObject)polar)->type_name;
+  /* The slope at zero of fifteen cubic or ten quintic steps, the steepest of the polynomials here, is 537, and no method is steeper where the singular values are here; that of the exact factor is the
+     condition, 10 */
+  const double growth = strcmp(type, MUONPOLARSVD) == 0 ? 10.0 : 1000.0, factors[] = {3.7e-5, -1.0};
+  double       eps = 0.0;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestEpsilon(polar, &eps));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
+    const int    m = shapes[k][0], n = shapes[k][1];
+    const double bound = growth * 32.0 * (m + n) * eps;
+    double      *A, *B, *Q, *R, *T, *U, *V;
+
+    PetscCall(PetscMalloc7(m * n, &A, m * n, &B, m * n, &Q, m * n, &R, m * n, &T, m * m, &U, n * n, &V));
+    TestDecades(m, n, 1.0, A);
+    PetscCall(TestApply(polar, m, n, 0, A, MUON_STATUS_OK, Q));
+    TestMost(type, 0.5, TestDistance(m * n, Q, NULL));
+    /*
+       The same bits for another leading dimension, and for a power of two times the matrix: close to overflow nothing overflows, and where
+       entries are subnormal their rounding is what is left
+    */
+    for (int e = 0; e < 5; e++) {
+      for (int i = 0; i < m * n; i++) B[i] = ldexp(A[i], powers[e]);
+      TestRound(m * n, B);
+      if (e == 4) {
+        PetscCall(TestApply(polar, m, n, 1, B, MUON_STATUS_OK, T));
+        for (int i = 0; i < m * n; i++) B[i] = ldexp(B[i], -smallest);
+      }
+      PetscCall(Same(polar, "a power of two", m, n, 2 - (e > 0), B, e < 4 ? Q : T, 0.0));
+    }
+    for (int f = 0; f < 2; f++) {
+      for (int i = 0; i < m * n; i++) {
+        B[i] = factors[f] * A[i];
+        R[i] = f == 0 ? Q[i] : -Q[i];
+      }
+      PetscCall(Same(polar, "a multiple", m, n, 1, B, R, bound));
+    }
+    /* Of what is a function of singular values polar(G^T) = polar(G)^T, polar(U G V) = U polar(G) V for orthogonal U and V */
+    if (strcmp(type, MUONPOLARMUD) != 0) {
+      for (int i = 0; i < m * n; i++) {
+        B[i / m + i % m * n] = A[i];
+        R[i / m + i % m * n] = Q[i];
+      }
+      PetscCall(Same(polar, "the transpose", n, m, 1, B, R, bound));
+      TestOrthonormal(m, m, U);
+      TestOrthonormal(n, n, V);
+      for (int f = 0; f < 2; f++) {
+        TestMultiply(m, n, m, U, f == 0 ? A : Q, 0, T);
+        TestMultiply(m, n, n, T, V, 0, f == 0 ? B : R);
+      }
+      PetscCall(Same(polar, "the rotated", m, n, 1, B, R, bound));
+    }
+    PetscCall(Same(polar, "the same after other work", m, n, 1, A, Q, 0.0));
+    PetscCall(PetscFree7(A, B, Q, R, T, U, V));
+  }
+  PetscCall(TestApply(polar, 0, 5, 0, NULL, MUON_STATUS_OK, NULL));
+  PetscCall(TestApply(polar, 5, 0, 0, NULL, MUON_STATUS_OK, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Worked examples, whose results are known in closed form or to ten digits, column by column; units of roundoff, or 0: ten printed digits, and
+   rounding that the steps enlarge by at most 500
+*/
+static PetscErrorCode CheckExamples(void)
+{
+  static const struct {
+    const char *what, *line;
+    int         m, n;
+    double      A[6], Q[6], units;
+  } rows[] = {{"diag(3,4)", "type svd", 2, 2, {3, 0, 0, 4}, {1, 0, 0, 1}, 20},
+              {"3 x 2 with singular values 5, 2", "type svd", 3, 2, {3, 4, 0, 0, 0, 2}, {0.6, 0.8, 0, 0, 0, 1}, 50},
+              {"2 x 3 with singular values 5, 2", "type svd", 2, 3, {3, 0, 4, 0, 0, 2}, {0.6, 0, 0.8, 0, 0, 1}, 50},
+              {"first aggregate of example A", "type svd", 2, 2, {0, -4, 2, 0}, {0, -1, 1, 0}, 20},
+              {"rank 1, canonical", "type svd", 2, 2, {0, -2.5, 0, 0}, {0, -1, 0, 0}, 20},
+              {"ones", "type svd", 2, 2, {1, 1, 1, 1}, {0.5, 0.5, 0.5, 0.5}, 20},
+              {"M_1 of example B", "type svd", 2, 2, {4, -3, 3, 4}, {0.8, -0.6, 0.6, 0.8}, 20},
+              {"M_2 of example B", "type svd", 2, 2, {-6, 8, 8, 6}, {-0.6, 0.8, 0.8, 0.6}, 20},
+              {"KJ on diag(3,4), 1 step", "type newtonschulz precision double steps 1", 2, 2, {3, 0, 0, 4}, {1.1932694400, 0, 0, 0.9764819200}, 0},
+              {"KJ on diag(3,4), 2 steps", "type newtonschulz precision double steps 2", 2, 2, {3, 0, 0, 4}, {0.9119177066, 0, 0, 0.7211175921}, 0},
+              {"KJ on diag(3,4), 3 steps", "type newtonschulz precision double steps 3", 2, 2, {3, 0, 0, 4}, {0.8011376942, 0, 0, 1.0894568355}, 0},
+              {"KJ on diag(3,4), 4 steps", "type newtonschulz precision double steps 4", 2, 2, {3, 0, 0, 4}, {0.9747023594, 0, 0, 0.6960447483}, 0},
+              {"KJ on diag(3,4), 5 steps", "type newtonschulz precision double steps 5", 2, 2, {3, 0, 0, 4}, {0.7228761686, 0, 0, 1.1192039299}, 0},
+              /* Five steps are also the default of these coefficients, and these coefficients that of the type */
+              {"the default coefficients", "type newtonschulz precision double", 2, 2, {3, 0, 0, 4}, {0.7228761686, 0, 0, 1.1192039299}, 0},
+              {"cubic on diag(3,4)", "type newtonschulz precision double coefficients cubic steps 5", 2, 2, {3, 0, 0, 4}, {0.9999999972, 0, 0, 1.0}, 0},
+              {"cubic to the end", "type newtonschulz precision double coefficients cubic", 3, 2, {3, 4, 0, 0, 0, 2}, {0.6, 0.8, 0, 0, 0, 1}, 0},
+              {"quintic to the end", "type newtonschulz precision double coefficients quintic", 2, 3, {3, 0, 4, 0, 0, 2}, {0.6, 0, 0.8, 0, 0, 1}, 0},
+              {"quintic, rank 1", "type newtonschulz precision double coefficients quintic", 2, 2, {1, 1, 1, 1}, {0.5, 0.5, 0.5, 0.5}, 0}};
+  MuonPolar          polar;
+  MuonPolarType      type;
+  MuonPolarPrecision precision;
+  double             q[6];
+
+  PetscFunctionBeginUser;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rows); k++) {
+    PetscCall(TestMake(PETSC_COMM_SELF, rows[k].line, &polar));
+    PetscCall(TestApply(polar, rows[k].m, rows[k].n, 1, rows[k].A, MUON_STATUS_OK, q));
+    TestMost(rows[k].what, TestDistance(rows[k].m * rows[k].n, q, rows[k].Q), rows[k].units > 0 ? rows[k].units * PETSC_MACHINE_EPSILON : 1e-10 + 2000.0 * PETSC_MACHINE_EPSILON);
+    PetscCall(MuonPolarDestroy(&polar));
+  }
+  PetscCall(TestMake(PETSC_COMM_SELF, "", &polar));
+  PetscCall(MuonPolarGetPrecision(polar, &precision));
+  PetscCall(MuonPolarGetType(polar, &type));
+  TestCheck(strcmp(type, MUONPOLARZOLOTAREV) == 0 && precision == MUON_POLAR_PRECISION_SINGLE, "The default type is %s in %s", type, MuonPolarPrecisions[precision]);
+  PetscCall(MuonPolarDestroy(&polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  static const int shapes[][2] = {{1, 1}, {1, 9}, {9, 1}, {2, 2}, {28, 28}, {16, 40}, {40, 16}, {30, 29}};
-  MuonPolar        polar;
-  const char     **types;
-  int              count;
+  MuonPolar    polar;
+  const char **types;
+  PetscBool    one;
+  int          count;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &polar));
-  PetscCall(PetscFunctionListGet(MuonPolarList, &types, &count));
-  for (int t = 0; t < count && types[t] != NULL; t++) {
-    const Promise *promise = NULL;
-    PetscBool      same, exact, factor;
-
-    /* No polar factor: see polar_mud.c */
-    PetscCall(PetscStrcmp(types[t], MUONPOLARMUD, &factor));
-    if (factor) continue;
-
-    for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(promises); p++) {
-      PetscCall(PetscStrcmp(promises[p].type, types[t], &same));
-      if (same == PETSC_TRUE) promise = &promises[p];
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-lmo_polar_type", &one));
+  PetscCall(TestMake(PETSC_COMM_SELF, "", &polar));
+  if (one) PetscCall(CheckInvariance(polar));
+  else {
+    PetscCall(CheckExamples());
+    PetscCall(PetscFunctionListGet(MuonPolarList, &types, &count));
+    for (int t = 0; t < count && types[t] != NULL; t++) {
+      PetscCall(MuonPolarSetType(polar, types[t]));
+      PetscCall(CheckPromises(polar, types[t]));
+      PetscCall(TestTune(polar, "precision own"));
+      PetscCall(CheckInvariance(polar));
+      if (strcmp(types[t], MUONPOLARSVD) == 0) continue;
+      PetscCall(TestTune(polar, "precision double"));
+      PetscCall(CheckInvariance(polar));
     }
-    PetscCheck(promise != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The test knows no promise of the type %s: add one", types[t]);
-    PetscCall(MuonPolarSetType(polar, types[t]));
-    PetscCall(PetscStrcmp(types[t], MUONPOLARSVD, &exact));
-    for (int precision = MUON_POLAR_PRECISION_SINGLE; precision <= (exact == PETSC_TRUE ? MUON_POLAR_PRECISION_SINGLE : MUON_POLAR_PRECISION_DOUBLE); precision++) {
-      int    seen[3] = {0, 0, 0};
-      double unit    = PETSC_MACHINE_EPSILON;
-
-      PetscCall(TestSetPrecision(polar, exact == PETSC_TRUE ? MUON_POLAR_PRECISION_DETERMINE : (MuonPolarPrecision)precision));
-      if (exact == PETSC_FALSE) PetscCall(TestEpsilon(polar, &unit));
-      for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
-        for (int spectrum = 0; spectrum < TEST_SPECTRA; spectrum++) PetscCall(Check(polar, promise, unit, spectrum, shapes[k][0], shapes[k][1], 1.0, seen));
-      }
-      for (int spectrum = 0; spectrum < TEST_SPECTRA; spectrum += 2) {
-        PetscCall(Check(polar, promise, unit, spectrum, 12, 17, 1e30, seen));
-        PetscCall(Check(polar, promise, unit, spectrum, 17, 12, 1e-30, seen));
-      }
-      PetscCheck(seen[0] > 10 && seen[1] > 10 && seen[2] > 10, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The spectra do not reach every range: %d %d %d", seen[0], seen[1], seen[2]);
-    }
+    PetscCall(PetscFree(types));
   }
-  PetscCall(PetscFree(types));
   PetscCall(MuonPolarDestroy(&polar));
   PetscCall(PetscFinalize());
   return 0;
@@ -148,6 +285,10 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  test:
+  # Every registered type as it is by default, and in double
+  table: suffix | args
+                 |
+    svd          | -lmo_polar_type svd -lmo_polar_svd_type {{lapack trlanczos randomized}}
+    newtonschulz | -lmo_polar_type newtonschulz -lmo_polar_precision {{single double}} -lmo_polar_coefficients {{kj quintic cubic}}
 
 TEST*/

@@ -130,7 +130,7 @@ static long long Bytes(const Kind *kind, long long entries, long long planes, lo
 }
 
 /*
-   The layers' owners are those of a partition by size: what the exchange found, which tests/exchange_owner.c
+   The layers' owners are those of a partition by size: what the exchange found, which tests/exchange_usage.c
    checks
 */
 static PetscErrorCode GetServed(Problem *p, long long served[])

@@ -303,13 +303,17 @@ static PetscErrorCode DestroyPolar(MuonPolar *polar)
 static PetscErrorCode Dump(const Plan *plan, const Problem *problem, PetscInt shape, const Row *row)
 {
   char        name[64];
+  TestOracle  oracle;
   PetscMPIInt rank;
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   if (plan->oracle[0] == '\0' || rank > 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSNPrintf(name, sizeof(name), "%s-", row != NULL ? row->name : "G"));
-  PetscCall(TestDump(plan->oracle, name, (int)shape, (size_t)(problem->m * problem->n), row != NULL ? problem->Q : problem->G));
+  PetscCall(PetscMemzero(&oracle, sizeof(oracle)));
+  PetscCall(PetscStrncpy(oracle.folder, plan->oracle, sizeof(oracle.folder)));
+  oracle.count = (int)shape;
+  PetscCall(TestOracleWrite(&oracle, name, "f64", row != NULL ? problem->Q : problem->G, (size_t)(problem->m * problem->n) * sizeof(double)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

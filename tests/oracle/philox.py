@@ -1,6 +1,6 @@
 """Philox4x32-10 a second time, from the definition in Salmon, Moraes, Dror and Shaw (2011).
 
-    philox.py DIR    check the streams that tests/kernels_philox.c wrote into DIR
+    philox.py DIR    check the streams that tests/kernels_random.c wrote into DIR
 """
 import os
 import sys

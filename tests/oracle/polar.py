@@ -1,4 +1,4 @@
-"""Polar factors recomputed by numpy from the matrices that tests/polar_spectra.c wrote.
+"""Polar factors recomputed by numpy from the matrices that tests/polar_coefficients.c wrote.
 
 cases.txt has a line "spectrum method steps rows columns eps" for each pair G<i>.f64, Q<i>.f64 of column-major doubles. The method is svd, or the name of
 polynomials for Newton-Schulz. The factor is recomputed without a singular value decomposition of G where that is possible: the iteration with full matrix

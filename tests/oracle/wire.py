@@ -1,7 +1,7 @@
 """The wire format PMW1 a second time, written from src/wire/README.md and independent of the C code.
 
     wire.py DIR                     check what tests/wire_oracle.c wrote into DIR
-    wire.py DIR --vectors PROGRAM   write DIR/vectors.txt, whose SHA-256 is wire_vectors.sha256 beside this file, and have tests/wire_vectors.c read it
+    wire.py DIR --vectors PROGRAM   write DIR/vectors.txt, whose SHA-256 is wire_vectors.sha256 beside this file, and have tests/wire_oracle.c read it
     wire.py --seeds DIR             write the seed corpora of the fuzzers, DIR/TARGET.corpus
 """
 import hashlib
