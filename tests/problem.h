@@ -20,10 +20,12 @@
      curvature 0              gradients do not depend on the weights, so that sums of them are exact
      ready PATTERN            in what order MuonLayerGradientReady() is called
      routine 0                gradients are there before the step, and no routine is called
+     setup 0                  the caller, or the first step, sets the optimizer up
      unseen                   a third of the entries has no gradient
      zeros                    whole rows, columns and the fifth layer have none, and weights begin as -0
      bad S                    the last rank has a NaN in step S, the first time it is taken, in all layers,
      bad_layer L              or in this one
+     huge S                   in step S, and with the other sign in the next one, gradients are so large that no message holds their difference
      bad_zero                 instead, its worker has a zero there
      fails S                  the routine fails in step S, once, behind other gradients that were ready; none is, where S is
                               even, when it is called again
@@ -160,7 +162,7 @@ typedef struct {
   ProblemReady     ready;
   PetscBool        single, device, apart, alone, zero, zeros, whole, same, weighted, curvature, routine, unseen;
   PetscReal        scale, shake; /* shake: by how many roundings gradients are changed, by numbers of this seed */
-  PetscInt         noise, seed, bad, badlayer, fails;
+  PetscInt         noise, seed, bad, badlayer, huge, fails;
   PetscInt         products; /* calls of a device in the last step, */
   double           fetched;  /* and bytes that came from it */
 } Problem;
@@ -285,6 +287,7 @@ static inline double ProblemGradient(const Problem *p, PetscInt number, PetscInt
   const PetscInt      e = i * l->shape->n + j;
   double              g = 0, sum = 0;
 
+  if (p->huge >= 0 && (step == p->huge || step == p->huge + 1)) return (step == p->huge ? 0.7 : -0.7) * (double)PETSC_MAX_REAL;
   if (p->zeros && (number == 4 || i % 3 == 1 || j % 4 == 2)) return 0;
   for (PetscMPIInt r = p->first; r < p->first + p->mean; r++) {
     const PetscInt worker = p->same ? 0 : r / l->ranks;
@@ -720,10 +723,11 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
   p->routine = p->curvature = PETSC_TRUE;
   p->scale                  = 1;
   p->noise                  = 2;
-  p->bad = p->badlayer = p->fails = -1;
+  p->bad = p->badlayer = p->huge = p->fails = -1;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_mean", &mean, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_noise", &p->noise, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_bad", &p->bad, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_huge", &p->huge, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_fails", &p->fails, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_bad_zero", &p->zero, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_apart", &p->apart, NULL));
@@ -749,7 +753,8 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
 static inline PetscErrorCode ProblemCreate(Problem *p, PetscReal shake, PetscInt seed)
 {
   PetscMPIInt ranks[PROBLEM_LAYERS];
-  double      sum = 0;
+  double      sum   = 0;
+  PetscBool   setup = PETSC_TRUE;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(p, sizeof(*p)));
@@ -776,7 +781,8 @@ static inline PetscErrorCode ProblemCreate(Problem *p, PetscReal shake, PetscInt
   if (p->weighted) PetscCall(MuonSetWorkerWeight(p->muon, (PetscReal)sum));
   if (p->routine) PetscCall(MuonSetObjectiveAndGradient(p->muon, ProblemObjective, p));
   PetscCall(MuonSetFromOptions(p->muon));
-  PetscCall(MuonSetUp(p->muon));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_setup", &setup, NULL));
+  if (setup) PetscCall(MuonSetUp(p->muon));
   if (p->apart) PetscCall(ProblemNameBlocks(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
