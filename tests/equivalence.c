@@ -17,6 +17,7 @@ static char help[] = "Two runs in one process that must be one: rows A | B | wha
                      "  -compare bits      weights after each step have the same bits; rounding: they differ by no more than rounding of the gradients\n"
                      "                     explains; differs: after the last step they differ by more than 1e-4, or nothing was tried; none: there is no second run\n"
                      "  -state             so has the state of workers and servers behind the last step, and each rank or none keeps it\n"
+                     "  -mean              servers have the weighted mean of the workers' estimates, to rounding\n"
                      "  -full              each rank gets the whole weights of each layer\n"
                      "  -served            behind the last step servers have the weights of the workers\n"
                      "  -traffic           as many bits were encoded, up and down, by all ranks\n"
@@ -30,6 +31,7 @@ static char help[] = "Two runs in one process that must be one: rows A | B | wha
                      "  -compression       so has what is measured of each layer's compression, behind as many steps; something went up where there are several ranks\n"
                      "  -nans N            so many entries or steps of the first run were left out\n"
                      "  -signs             weights are -0 in both runs or in none\n"
+                     "  -bytes W,S         workers and servers of the first run keep so many bytes more than those of the second, on all ranks together\n"
                      "  -memory            servers of the first run keep no more than those of the second\n"
                      "  -sent              messages down of the first run are steps whose bytes and bits follow from the norm\n"
                      "  -owners            on several ranks a layer has another owner, or nothing was tried\n\n";
@@ -84,10 +86,10 @@ enum {
 
 typedef struct {
   Comparison comparison;
-  PetscInt   steps, later, scratch, headers, nans;
+  PetscInt   steps, later, scratch, headers, nans, bytes[2];
   PetscReal  tolerance;
   char       reason[64], kept[64];
-  PetscBool  state, served, traffic, owners, own, last, measures, full, fetched, signs, memory, sent, compression;
+  PetscBool  state, served, traffic, owners, own, last, measures, full, fetched, signs, memory, sent, compression, mean;
   char       what[1024]; /* the lists that differ from pair to pair */
 } Choices;
 
@@ -105,8 +107,8 @@ typedef struct {
   PetscInt       columns[PROBLEM_LAYERS];
   double        *weights, eps[PROBLEM_LAYERS];
   PetscReal      loss, measures[3];
-  PetscInt       products; /* in the last step */
-  PetscLogDouble scratch, server;
+  PetscInt       products;                /* in the last step */
+  PetscLogDouble scratch, server, all[2]; /* all: of workers and servers on all ranks */
   PetscMPIInt    owner[PROBLEM_LAYERS];
   State          state[PROBLEM_LAYERS][STATES];
   PetscLogDouble sent[2];
@@ -148,6 +150,25 @@ static PetscErrorCode TakeStates(Problem *p, Trace *trace)
       trace->state[k][s].there = holder[k][s] < size ? PETSC_TRUE : PETSC_FALSE;
       if (trace->state[k][s].there) PetscCallMPI(MPI_Bcast(trace->state[k][s].first, (PetscMPIInt)(trace->start[k + 1] - trace->start[k]), MPI_DOUBLE, holder[k][s], p->comm));
     }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of numbers of size 1, that at most six are added */
+static PetscErrorCode CheckMean(Problem *p, Trace *trace)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < p->n; k++) {
+    const State *const G = &trace->state[k][2], *const Gj = &trace->state[k][1];
+    double sum[64], all                                   = ProblemWeight(p, p->rank);
+
+    if (G->there == PETSC_FALSE) continue;
+    PetscCheck(trace->start[k + 1] - trace->start[k] <= 64, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s is too large", trace->name[k]);
+    for (size_t e = 0; e < trace->start[k + 1] - trace->start[k]; e++) sum[e] = Gj->own[e] * all;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, (PetscMPIInt)(trace->start[k + 1] - trace->start[k]), MPI_DOUBLE, MPI_SUM, p->comm));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_DOUBLE, MPI_SUM, p->comm));
+    for (size_t e = 0; e < trace->start[k + 1] - trace->start[k]; e++)
+      PetscCheck(fabs(G->first[e] - sum[e] / all) <= 200 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s: G is %g, the mean of the G_j %g", trace->name[k], G->first[e], sum[e] / all);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -226,6 +247,7 @@ static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, PetscBool fi
   }
   if (choices->state) PetscCall(TakeStates(p, trace));
   if (choices->served) PetscCall(CheckServed(p, trace));
+  if (choices->mean) PetscCall(CheckMean(p, trace));
   PetscCall(MuonGetGradientDualNorm(p->muon, &trace->measures[0]));
   PetscCall(PetscObjectTypeCompare((PetscObject)p->muon, MUONSIGN, &votes));
   if (votes) PetscCall(MuonSignGetAgreement(p->muon, &trace->measures[1]));
@@ -235,7 +257,9 @@ static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, PetscBool fi
     PetscCall(MuonLayerGetUpdateRMS(p->layer[k].layer, &rms));
     trace->measures[2] += rms;
   }
-  PetscCall(MuonGetMemory(p->muon, NULL, &trace->server, &trace->scratch));
+  PetscCall(MuonGetMemory(p->muon, &trace->all[0], &trace->server, &trace->scratch));
+  trace->all[1] = trace->server;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, trace->all, 2, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
   PetscCallMPI(MPI_Allreduce(&p->products, &trace->products, 1, MPIU_INT, MPI_SUM, p->comm));
   if (choices->fetched && p->device) {
     PetscBool mpi = PETSC_TRUE;
@@ -303,6 +327,8 @@ typedef struct {
   size_t       bytes;
   double       sent[4];
   PetscInt     step;
+  PetscInt64   nans;
+  PetscBool    weighted;
 } Kept;
 
 static double *KeptAt(const Kept *kept, int state, PetscMPIInt worker, PetscInt layer)
@@ -387,6 +413,8 @@ static PetscErrorCode KeptTake(Problem *p, PetscBool own, Kept *kept)
   }
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, kept->sent, 4, MPI_DOUBLE, MPI_SUM, p->comm));
   PetscCall(MuonGetStepNumber(p->muon, &kept->step));
+  PetscCall(MuonGetNaNCount(p->muon, &kept->nans));
+  kept->weighted = p->weighted;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -396,8 +424,9 @@ static PetscErrorCode KeptCompare(const Kept *a, const Kept *b, const Choices *c
   char names[64];
 
   PetscFunctionBegin;
-  PetscCheck(b->step == a->step && memcmp(a->sent, b->sent, sizeof(a->sent)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: step %" PetscInt_FMT " and %g and %g bits up and down, expected %" PetscInt_FMT ", %g and %g", choices->what, b->step,
-             b->sent[1], b->sent[3], a->step, a->sent[1], a->sent[3]);
+  PetscCheck(b->step == a->step && b->nans == a->nans && memcmp(a->sent, b->sent, sizeof(a->sent)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%s: step %" PetscInt_FMT ", %" PetscInt64_FMT " left out and %g and %g bits up and down, expected %" PetscInt_FMT ", %" PetscInt64_FMT ", %g and %g", choices->what, b->step, b->nans, b->sent[1], b->sent[3], a->step, a->nans, a->sent[1],
+             a->sent[3]);
   PetscCheck(same == PETSC_FALSE || (a->hash == b->hash && a->bytes == b->bytes), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: this rank's state is not what it was (%zu and %zu bytes)", choices->what, a->bytes, b->bytes);
   PetscCheck(a->cut[0] == b->cut[0] || b->bases == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " bases of other rows", choices->what, b->bases);
   PetscCall(PetscSNPrintf(names, sizeof(names), "%s,", choices->kept));
@@ -411,13 +440,17 @@ static PetscErrorCode KeptCompare(const Kept *a, const Kept *b, const Choices *c
       const PetscBool worker = KeptAt(from > 1 ? a : b, s, (PetscMPIInt)(from > 1 ? from - 1 : to - 1), k)[0] > -HUGE_VAL ? PETSC_TRUE : PETSC_FALSE;
 
       for (size_t e = 0; e < b->first[k + 1] - b->first[k]; e++) {
-        const PetscBool mean = from != to && worker && KeptAt(a, s, 0, k)[e] > -HUGE_VAL ? PETSC_TRUE : PETSC_FALSE;
-        double          sum = 0, size = 0;
+        const PetscBool mean = (from != to || a->weighted != b->weighted) && worker && KeptAt(a, s, 0, k)[e] > -HUGE_VAL ? PETSC_TRUE : PETSC_FALSE;
+        double          sum = 0, size = 0, all = 0;
 
         for (PetscMPIInt w = 0; w < from && mean; w++) {
-          sum += KeptAt(a, s, w, k)[e] / (double)from;
+          const double weight = a->weighted ? 1.0 + w : 1;
+
+          sum += KeptAt(a, s, w, k)[e] * weight;
           size += fabs(KeptAt(a, s, w, k)[e]);
+          all += weight;
         }
+        sum = mean ? sum / all : 0;
         if (required != NULL && KeptAt(b, s, 0, k)[e] > -HUGE_VAL && KeptAt(b, s, 0, k)[e] != 0) memset(required, ',', strlen(Kepts[s]));
         for (PetscMPIInt w = 0; w < (mean || from == to ? to : 1); w++) {
           const double is = KeptAt(b, s, w, k)[e], was = mean ? sum : KeptAt(a, s, w, k)[e];
@@ -618,6 +651,8 @@ static PetscErrorCode Compare(const Trace *a, const Trace *b, const Choices *cho
   if (choices->state) PetscCall(CompareState(a, b, choices->tolerance, choices->what));
   for (int d = 0; d < 2 && choices->traffic; d++) PetscCheck(a->sent[d] == b->sent[d], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %g bits %s, expected %g", choices->what, a->sent[d], d ? "down" : "up", b->sent[d]);
   PetscCheck(choices->memory == PETSC_FALSE || a->server <= b->server, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: servers keep %g bytes, expected at most %g", choices->what, a->server, b->server);
+  for (int k = 0; k < 2 && choices->bytes[0] > 0; k++)
+    PetscCheck(a->all[k] == b->all[k] + (double)choices->bytes[k], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s keep %g bytes more, expected %" PetscInt_FMT, choices->what, k ? "servers" : "workers", a->all[k] - b->all[k], choices->bytes[k]);
   if (choices->headers > 0) PetscCall(CompareMessages(a, b, choices));
   if (choices->compression) PetscCall(CompareCompression(a, b, choices));
   PetscCheck(choices->nans < 0 || a->nans == choices->nans, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt64_FMT " entries or steps were left out", choices->what, a->nans);
@@ -674,13 +709,14 @@ static PetscErrorCode GetLists(const char key[], char text[], size_t length, int
 
 static PetscErrorCode GetChoices(Choices *choices)
 {
-  PetscInt comparison = BITS;
+  PetscInt comparison = BITS, two = 2;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(choices, sizeof(*choices)));
   choices->steps   = 4;
   choices->scratch = choices->nans = -1;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-headers", &choices->headers, NULL));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-bytes", choices->bytes, &two, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-nans", &choices->nans, NULL));
   PetscCall(PetscStrncpy(choices->reason, MuonConvergedReasons[MUON_CONVERGED_ITERATING], sizeof(choices->reason)));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-kept", choices->kept, sizeof(choices->kept), NULL));
@@ -698,6 +734,7 @@ static PetscErrorCode GetChoices(Choices *choices)
   choices->comparison = (Comparison)comparison;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-state", &choices->state, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-served", &choices->served, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-mean", &choices->mean, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-full", &choices->full, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-traffic", &choices->traffic, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-measures", &choices->measures, NULL));
@@ -781,6 +818,15 @@ int main(int argc, char **argv)
       ef21_qsgd     | -both " -ef21_compressor qsgd -ef21_compressor_values single -ef21_server_compressor sign -ef21_server_compressor_values natural"
       ef21_down     | -both " -ef21_compressor identity -ef21_server_compressor topk -ef21_server_compressor_ratio 0.2 -ef21_server_compressor_values native"
       ef21_identity | -both " -ef21_compressor identity -ef21_server_compressor identity"
+
+  # With compressors that keep something each exchange has the same bits, though steps fail before a worker's message, or behind those of all. powersgd keeps two bases more than rankk of each sender, 2 n K numbers:
+  # of six layers 72 at a worker, and 16 more at the server of the one with two more columns
+  testset:
+    args: -all " -muon_type ef21 -ef21_compressor_ratio 0.4 -ef21_server_compressor_ratio 0.4"
+    table: suffix | nsize | requires | args
+      ef21_bases  | {{1 3}} |        | -steps 6 -state -both " -ef21_compressor powersgd -ef21_compressor_powersgd_sweeps 2 -ef21_server_compressor powersgd -ef21_server_compressor_powersgd_sweeps 3 -muon_layer_tall_ef21_compressor_powersgd_sweeps 4 -muon_layer_tall_ef21_server_compressor_powersgd_oversampling 2" -a " -muon_exchange_type star; -muon_exchange_type layerwise; -muon_exchange_type replicated" -ways " ; -problem_bad 1; -problem_bad 3; -problem_bad 2 -problem_bad_loss" -b " -muon_exchange_type star"
+      ef21_bytes  | 3       | double | -compare differs -steps 2 -bytes 1728,704 -each " -muon_exchange_type star; -muon_exchange_type layerwise" -a " -ef21_compressor powersgd -ef21_server_compressor powersgd -muon_layer_tall_ef21_server_compressor_powersgd_oversampling 2" -b " -ef21_compressor rankk -ef21_server_compressor rankk"
+      ef21_copies | 3       | double | -compare differs -steps 2 -bytes 1728,2112 -each " -muon_exchange_type replicated" -a " -ef21_compressor powersgd -ef21_server_compressor powersgd -muon_layer_tall_ef21_server_compressor_powersgd_oversampling 2" -b " -ef21_compressor rankk -ef21_server_compressor rankk"
 
   # EF21 and EF14 without compression are dense; from zero with the momentum of the mean up to the order of sums, in the style sgd, whose momentum is 1/(1-mu) times as large, too
   testset:
@@ -1081,6 +1127,13 @@ int main(int argc, char **argv)
       weighted_dense | -both " -muon_type dense" -a " -muon_exchange_type layerwise; -muon_exchange_type replicated; -muon_exchange_mode gather; -muon_exchange_type rows -muon_exchange_mode reduce"
       weighted_ef21  | -both " -muon_type ef21" -a " -muon_exchange_type star -muon_exchange_mode gather; -muon_exchange_mode reduce; -muon_exchange_mode allreduce"
 
+  # G is the weighted mean of the G_j, and a run with other weights goes on with the mean of the workers
+  testset:
+    nsize: 3
+    args: -state -mean -restart 3 -kept estimate,aggregate -steps 5 -all " -muon_type ef21 -problem_weighted -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor natural"
+    table: suffix | args
+      weighted_topk | -traffic
+      weighted_not  | -compare none -then " -problem_weighted 0"
   # A step late: the weights are those of no delay one step later, where a step is left out, too, or failed once and is taken again. Gradients do not depend on weights
   testset:
     nsize: {{1 2 3}}
@@ -1137,7 +1190,7 @@ int main(int argc, char **argv)
     args: -each " -muon_type ef21 -muon_exchange_type star -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor natural -ef21_server_compressor randk -ef21_server_compressor_ratio 0.3 -muon_momentum 0.5 -ef21_init gradient; -muon_type ef21 -muon_exchange_type replicated -ef21_compressor topk -ef21_compressor_ratio 0.3 -muon_state_precision single; -muon_type ef21 -ef21_compressor powersgd -ef21_compressor_ratio 0.3 -ef21_server_compressor powersgd -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_downlink step -lmo_type l1 -muon_layer_gain_ef21_downlink weights; -muon_type ef14 -ef14_compressor powersgd -ef14_compressor_ratio 0.3 -ef14_server_compressor topk -ef14_server_compressor_ratio 0.3; -muon_type ef21 -muon_exchange_type star -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -muon_momentum_at server; -muon_type dense -muon_momentum_at server; -muon_type dense -muon_momentum_at server -muon_exchange_type replicated -muon_state_precision single; -muon_type dense -muon_exchange_type star -muon_momentum_at worker; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -muon_momentum_at server -muon_layer_square_before rows -muon_layer_tall_before columns -muon_layer_wide_before entries -muon_layer_before_beta 0.5 -muon_layer_after normuon_long,normuon_row"
     table: suffix | nsize | args
       kept_begin | {{1 3}}   | -steps 3 -restart 0 -state -traffic -all " -muon_learning_rate 0.125 -muon_layer_types gain:adamw"
-      kept       | {{1 2 3}} | -steps 6 -restart 2;4 -state -traffic -kept momentum,adamw.mean,adamw.square -all " -muon_learning_rate 0.125 -muon_layer_types gain:adamw"
+      kept       | {{1 2 3}} | -steps 6 -restart 2;4 -state -traffic -nans 1 -kept momentum,adamw.mean,adamw.square -all " -muon_learning_rate 0.125 -muon_layer_types gain:adamw -muon_nan skip -problem_bad 1"
       kept_pairs | 6         | -steps 5 -restart 3 -compare none -kept momentum,adamw.mean,adamw.square -all " -muon_learning_rate 0.125 -muon_layer_types gain:adamw" -a " ; -problem_mean 2; -problem_mean 3; -problem_mean 0" -then " -problem_mean {{1 2 3 6}}"
   # State of another precision is rounded once, or as it is
   testset:

@@ -236,11 +236,15 @@ static PetscErrorCode CheckWeights(void)
   const char   alone[] = " -muon_restart_state weights";
   static Image a, b;
   Problem      p, q, r;
+  PetscReal    error[2];
 
   PetscFunctionBegin;
   PetscCall(Create(RUN, "", &p));
   PetscCall(Steps(&p, STEPS));
+  PetscCall(MuonEF21GetAggregateError(p.muon, &error[0]));
   PetscCall(MuonSaveCheckpoint(p.muon, "weights", 1));
+  PetscCall(MuonEF21GetAggregateError(p.muon, &error[1]));
+  PetscCheck(error[0] == -1 && error[1] >= 0 && error[1] <= 1000 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "An aggregate error of %g, and of %g in a checkpoint", (double)error[0], (double)error[1]);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Others); k++) {
     for (PetscInt before = 0; before < (k < 2 ? 3 : 1) && Others[k].weights; before += 2) {
       PetscCall(Create(Others[k].options, before > 0 ? alone : " -muon_restart weights -muon_restart_state weights", &q));
