@@ -160,7 +160,7 @@ static PetscErrorCode CheckMean(Problem *p, Trace *trace)
   PetscFunctionBegin;
   for (PetscInt k = 0; k < p->n; k++) {
     const State *const G = &trace->state[k][2], *const Gj = &trace->state[k][1];
-    double sum[64], all                                   = ProblemWeight(p, p->rank);
+    double all = ProblemWeight(p, p->rank), sum[64];
 
     if (G->there == PETSC_FALSE) continue;
     PetscCheck(trace->start[k + 1] - trace->start[k] <= 64, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s is too large", trace->name[k]);
