@@ -10,11 +10,14 @@ static char help[] = "Two runs in one process that must be one: rows A | B | wha
                      "  -later N           the first run takes so many steps more, and is compared with the second that many steps before\n"
                      "  -restart K;...     the first run goes on with a checkpoint after K steps, for each of them: in an optimizer that took K + 1 modulo 3 steps\n"
                      "  -then OPTIONS      of what goes on\n"
+                     "  -kept NAMES        what goes on has what was saved, these states among it: weights and servers' state have the same bits, so have workers' of as many\n"
+                     "                     workers, else each has the mean, to rounding; without -then each rank has all that it had. As many bits were sent\n"
                      "  -last              weights behind the last step alone are compared\n"
                      "  -own               ranks have weights of their own\n"
                      "  -compare bits      weights after each step have the same bits; rounding: they differ by no more than rounding of the gradients\n"
-                     "                     explains; differs: after the last step they differ by more than 1e-4, or nothing was tried\n"
+                     "                     explains; differs: after the last step they differ by more than 1e-4, or nothing was tried; none: there is no second run\n"
                      "  -state             so has the state of workers and servers behind the last step, and each rank or none keeps it\n"
+                     "  -mean              servers have the weighted mean of the workers' estimates, to rounding\n"
                      "  -full              each rank gets the whole weights of each layer\n"
                      "  -served            behind the last step servers have the weights of the workers\n"
                      "  -traffic           as many bits were encoded, up and down, by all ranks\n"
@@ -25,8 +28,10 @@ static char help[] = "Two runs in one process that must be one: rows A | B | wha
                      "  -scratch N         the first run has at most so many bytes of scratch more than the second\n"
                      "  -fetched           the first run fetches all entries from the device in a step, or less where MPI takes its memory\n"
                      "  -headers N         the first run sends more bytes than the second from each worker and server, at most so many headers of messages in the last step\n"
+                     "  -compression       so has what is measured of each layer's compression, behind as many steps; something went up where there are several ranks\n"
                      "  -nans N            so many entries or steps of the first run were left out\n"
                      "  -signs             weights are -0 in both runs or in none\n"
+                     "  -bytes W,S         workers and servers of the first run keep so many bytes more than those of the second, on all ranks together\n"
                      "  -memory            servers of the first run keep no more than those of the second\n"
                      "  -sent              messages down of the first run are steps whose bytes and bits follow from the norm\n"
                      "  -owners            on several ranks a layer has another owner, or nothing was tried\n\n";
@@ -35,14 +40,16 @@ static char help[] = "Two runs in one process that must be one: rows A | B | wha
 #include "wire_header.h"
 #include <petscmuon/private/muonimpl.h>
 #include <petscmuon/private/muonwire.h>
+#include <stddef.h>
 
 typedef enum {
   BITS,
   ROUNDING,
   DIFFERS,
-  TOLERANCE
+  TOLERANCE,
+  NONE
 } Comparison;
-static const char *const Comparisons[] = {"bits", "rounding", "differs", "tolerance"};
+static const char *const Comparisons[] = {"bits", "rounding", "differs", "tolerance", "none"};
 
 static const char *const States[] = {"momentum", "estimate", "aggregate", "excess", "weights", "adamw.mean", "adamw.square", "outer.momentum", "outer.estimate", "outer.excess"};
 
@@ -51,12 +58,38 @@ enum {
   LISTS  = 16
 };
 
+/* What checkpoints have of the entries of layers */
+static const char *const Kepts[] = {"weights.own",
+                                    "weights",
+                                    "momentum",
+                                    "estimate",
+                                    "aggregate",
+                                    "excess",
+                                    "control",
+                                    "start",
+                                    "adamw.mean",
+                                    "adamw.square",
+                                    "before.kept[0]",
+                                    "after.kept[0]",
+                                    "outer.momentum",
+                                    "outer.estimate",
+                                    "outer.aggregate",
+                                    "outer.excess",
+                                    "outer.weights",
+                                    ".control outer.estimate",
+                                    ".control outer.aggregate",
+                                    ".control outer.weights"};
+
+enum {
+  KEPTS = PETSC_STATIC_ARRAY_LENGTH(Kepts)
+};
+
 typedef struct {
   Comparison comparison;
-  PetscInt   steps, later, scratch, headers, nans;
+  PetscInt   steps, later, scratch, headers, nans, bytes[2];
   PetscReal  tolerance;
-  char       reason[64];
-  PetscBool  state, served, traffic, owners, own, last, measures, full, fetched, signs, memory, sent;
+  char       reason[64], kept[64];
+  PetscBool  state, served, traffic, owners, own, last, measures, full, fetched, signs, memory, sent, compression, mean;
   char       what[1024]; /* the lists that differ from pair to pair */
 } Choices;
 
@@ -74,13 +107,15 @@ typedef struct {
   PetscInt       columns[PROBLEM_LAYERS];
   double        *weights, eps[PROBLEM_LAYERS];
   PetscReal      loss, measures[3];
-  PetscInt       products; /* in the last step */
-  PetscLogDouble scratch, server;
+  PetscInt       products;                /* in the last step */
+  PetscLogDouble scratch, server, all[2]; /* all: of workers and servers on all ranks */
   PetscMPIInt    owner[PROBLEM_LAYERS];
   State          state[PROBLEM_LAYERS][STATES];
   PetscLogDouble sent[2];
   MuonTraffic    traffic; /* of the last step */
   PetscInt64     nans;
+
+  MuonEF21Compression compression[PROBLEM_LAYERS];
 } Trace;
 
 static PetscErrorCode TakeStates(Problem *p, Trace *trace)
@@ -115,6 +150,25 @@ static PetscErrorCode TakeStates(Problem *p, Trace *trace)
       trace->state[k][s].there = holder[k][s] < size ? PETSC_TRUE : PETSC_FALSE;
       if (trace->state[k][s].there) PetscCallMPI(MPI_Bcast(trace->state[k][s].first, (PetscMPIInt)(trace->start[k + 1] - trace->start[k]), MPI_DOUBLE, holder[k][s], p->comm));
     }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of numbers of size 1, that at most six are added */
+static PetscErrorCode CheckMean(Problem *p, Trace *trace)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < p->n; k++) {
+    const State *const G = &trace->state[k][2], *const Gj = &trace->state[k][1];
+    double all = ProblemWeight(p, p->rank), sum[64];
+
+    if (G->there == PETSC_FALSE) continue;
+    PetscCheck(trace->start[k + 1] - trace->start[k] <= 64, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s is too large", trace->name[k]);
+    for (size_t e = 0; e < trace->start[k + 1] - trace->start[k]; e++) sum[e] = Gj->own[e] * all;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, (PetscMPIInt)(trace->start[k + 1] - trace->start[k]), MPI_DOUBLE, MPI_SUM, p->comm));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_DOUBLE, MPI_SUM, p->comm));
+    for (size_t e = 0; e < trace->start[k + 1] - trace->start[k]; e++)
+      PetscCheck(fabs(G->first[e] - sum[e] / all) <= 200 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s: G is %g, the mean of the G_j %g", trace->name[k], G->first[e], sum[e] / all);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -193,6 +247,7 @@ static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, PetscBool fi
   }
   if (choices->state) PetscCall(TakeStates(p, trace));
   if (choices->served) PetscCall(CheckServed(p, trace));
+  if (choices->mean) PetscCall(CheckMean(p, trace));
   PetscCall(MuonGetGradientDualNorm(p->muon, &trace->measures[0]));
   PetscCall(PetscObjectTypeCompare((PetscObject)p->muon, MUONSIGN, &votes));
   if (votes) PetscCall(MuonSignGetAgreement(p->muon, &trace->measures[1]));
@@ -202,7 +257,9 @@ static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, PetscBool fi
     PetscCall(MuonLayerGetUpdateRMS(p->layer[k].layer, &rms));
     trace->measures[2] += rms;
   }
-  PetscCall(MuonGetMemory(p->muon, NULL, &trace->server, &trace->scratch));
+  PetscCall(MuonGetMemory(p->muon, &trace->all[0], &trace->server, &trace->scratch));
+  trace->all[1] = trace->server;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, trace->all, 2, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
   PetscCallMPI(MPI_Allreduce(&p->products, &trace->products, 1, MPIU_INT, MPI_SUM, p->comm));
   if (choices->fetched && p->device) {
     PetscBool mpi = PETSC_TRUE;
@@ -213,6 +270,7 @@ static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, PetscBool fi
     PetscCheck((p->fetched >= all) == (mpi == PETSC_FALSE || p->muon->group[0]->exchange->device == PETSC_FALSE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes came from the device in a step, the layers have %g", choices->what, p->fetched, all);
   }
   PetscCall(MuonGetNaNCount(p->muon, &trace->nans));
+  for (PetscInt k = 0; k < p->n && choices->compression; k++) PetscCall(MuonEF21GetLayerCompression(p->muon, p->layer[k].layer, &trace->compression[k]));
   PetscCall(MuonGetTraffic(p->muon, &trace->traffic));
   if (choices->sent && first) PetscCall(CheckSent(p, &trace->traffic, choices->what));
   trace->sent[0] = trace->traffic.total_up[1];
@@ -258,9 +316,161 @@ static PetscErrorCode TakeStep(Problem *p, const Choices *choices, double weight
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Each entry of each state of all workers, -Inf where there is none; what servers have is with the first worker. hash: of all state of this rank, with what is no entry */
+typedef struct {
+  Problem     *p;
+  PetscMPIInt  size;
+  PetscInt     workers[PROBLEM_LAYERS], cut[PROBLEM_LAYERS], bases; /* cut: ranks that have rows of a worker's state; bases: that compressors keep of the first layer */
+  size_t       first[PROBLEM_LAYERS + 1], entries;                  /* of one state and worker */
+  double      *entry, eps[KEPTS];
+  unsigned int hash;
+  size_t       bytes;
+  double       sent[4];
+  PetscInt     step;
+  PetscInt64   nans;
+  PetscBool    weighted;
+} Kept;
+
+static double *KeptAt(const Kept *kept, int state, PetscMPIInt worker, PetscInt layer)
+{
+  return kept->entry + ((size_t)state * (size_t)kept->size + (size_t)worker) * kept->entries + kept->first[layer];
+}
+
+static PetscErrorCode KeptVisit(MuonStateVisitor *visitor, const MuonState *state)
+{
+  Kept        *kept   = (Kept *)visitor->ctx;
+  const Muon   muon   = (Muon)visitor->of;
+  const size_t length = strcspn(state->layer, "@."); /* "NAME.control" is another layer, of the outer optimizer */
+  PetscInt     k = 0, row = 0;
+  char         name[64];
+  int          s = 0;
+
+  PetscFunctionBegin;
+  if (state->scratch) PetscFunctionReturn(PETSC_SUCCESS);
+  kept->bytes += state->bytes;
+  for (size_t b = 0; b < state->bytes; b++) kept->hash = 16777619U * (kept->hash ^ ((const unsigned char *)state->data)[b]);
+  while (k < kept->p->n && (strncmp(kept->p->layer[k].shape->name, state->layer, length) != 0 || kept->p->layer[k].shape->name[length] != '\0')) k++;
+  if (k == 0 && strncmp(state->name, "compressor.", 11) == 0 && state->array != NULL) kept->bases++;
+  if (state->entrywise == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSNPrintf(name, sizeof(name), state->layer[length] == '.' ? ".control %s" : "%s", state->name));
+  while (s < KEPTS && strcmp(Kepts[s], name) != 0) s++;
+  PetscCheck(s < KEPTS && k < kept->p->n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "State %s of layer %s is not known to the test", state->name, state->layer);
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    if (strcmp(muon->shard[p].name, state->layer) == 0 || strcmp(((PetscObject)muon->shard[p].layer)->name, state->layer) == 0) row = muon->shard[p].row;
+  }
+  kept->eps[s] = state->array->precision == MUON_SINGLE ? (double)FLT_EPSILON : DBL_EPSILON;
+  for (size_t i = 0; i < MuonArrayRows(state->array); i++) {
+    for (size_t j = 0; j < MuonArrayColumns(state->array); j++) {
+      const MuonArray one = MuonArrayPart(state->array, i, j, 1, 1);
+
+      KeptAt(kept, s, state->holder == MUON_STATE_WORKER ? (PetscMPIInt)(kept->p->rank / kept->p->mean / kept->cut[k]) : 0, k)[((size_t)row + i) * MuonArrayColumns(state->array) + j] =
+        one.precision == MUON_SINGLE ? (double)*(const float *)one.data : *(const double *)one.data;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KeptTake(Problem *p, PetscBool own, Kept *kept)
+{
+  MuonStateVisitor visitor;
+  MuonExchange     exchange;
+  MuonExchangeType type;
+  MuonTraffic      traffic;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(kept, sizeof(*kept)));
+  PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
+  kept->p = p;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &kept->size));
+  PetscCall(MuonGetExchange(p->muon, &exchange));
+  PetscCall(MuonExchangeGetType(exchange, &type));
+  for (PetscInt k = 0; k < p->n; k++) {
+    const PetscInt all = p->size / p->mean, ranks = p->mean == 1 ? p->layer[k].ranks : 1;
+
+    kept->cut[k]       = strcmp(type, MUONEXCHANGEROWS) == 0 ? all : ranks;
+    kept->workers[k]   = all / kept->cut[k];
+    kept->first[k + 1] = kept->first[k] + (size_t)(p->layer[k].shape->m * p->layer[k].shape->n);
+  }
+  kept->entries = kept->first[p->n];
+  PetscCall(PetscMalloc1(KEPTS * (size_t)kept->size * kept->entries, &kept->entry));
+  for (size_t e = 0; e < KEPTS * (size_t)kept->size * kept->entries; e++) kept->entry[e] = -HUGE_VAL;
+  visitor.visit = KeptVisit;
+  visitor.ctx   = kept;
+  PetscCall(MuonVisitState(p->muon, &visitor));
+  for (PetscInt k = 0; k < p->n; k++) {
+    const ProblemArray *a = &p->layer[k].weights;
+    const PetscInt      n = p->layer[k].shape->n;
+
+    for (PetscInt e = 0; e < a->count * n; e++) KeptAt(kept, 0, own ? p->rank / p->mean : 0, k)[a->first * n + e] = ProblemGet(a, e / n, e % n);
+  }
+  kept->eps[0] = DBL_EPSILON;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, kept->entry, (PetscMPIInt)(KEPTS * (size_t)kept->size * kept->entries), MPI_DOUBLE, MPI_MAX, p->comm));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, kept->eps, KEPTS, MPI_DOUBLE, MPI_MAX, p->comm));
+  PetscCall(MuonGetTraffic(p->muon, &traffic));
+  for (int k = 0; k < 2; k++) {
+    kept->sent[k]     = (double)traffic.total_up[k];
+    kept->sent[2 + k] = (double)traffic.total_down[k];
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, kept->sent, 4, MPI_DOUBLE, MPI_SUM, p->comm));
+  PetscCall(MuonGetStepNumber(p->muon, &kept->step));
+  PetscCall(MuonGetNaNCount(p->muon, &kept->nans));
+  kept->weighted = p->weighted;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A sum of J numbers of size x has at most J roundings of J x eps, and so has the mean of what was rounded once more each time */
+static PetscErrorCode KeptCompare(const Kept *a, const Kept *b, const Choices *choices, PetscBool same)
+{
+  char names[64];
+
+  PetscFunctionBegin;
+  PetscCheck(b->step == a->step && b->nans == a->nans && memcmp(a->sent, b->sent, sizeof(a->sent)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%s: step %" PetscInt_FMT ", %" PetscInt64_FMT " left out and %g and %g bits up and down, expected %" PetscInt_FMT ", %" PetscInt64_FMT ", %g and %g", choices->what, b->step, b->nans, b->sent[1], b->sent[3], a->step, a->nans, a->sent[1],
+             a->sent[3]);
+  PetscCheck(same == PETSC_FALSE || (a->hash == b->hash && a->bytes == b->bytes), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: this rank's state is not what it was (%zu and %zu bytes)", choices->what, a->bytes, b->bytes);
+  PetscCheck(a->cut[0] == b->cut[0] || b->bases == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " bases of other rows", choices->what, b->bases);
+  PetscCall(PetscSNPrintf(names, sizeof(names), "%s,", choices->kept));
+  for (int s = 0; s < KEPTS; s++) {
+    char *required = strstr(names, Kepts[s]);
+
+    for (PetscInt k = 0; k < b->p->n; k++) {
+      const PetscInt from = a->workers[k], to = b->workers[k];
+
+      /* Of servers only the first place is taken, and of one worker no other one */
+      const PetscBool worker = KeptAt(from > 1 ? a : b, s, (PetscMPIInt)(from > 1 ? from - 1 : to - 1), k)[0] > -HUGE_VAL ? PETSC_TRUE : PETSC_FALSE;
+
+      for (size_t e = 0; e < b->first[k + 1] - b->first[k]; e++) {
+        const PetscBool mean = (from != to || a->weighted != b->weighted) && worker && KeptAt(a, s, 0, k)[e] > -HUGE_VAL ? PETSC_TRUE : PETSC_FALSE;
+        double          sum = 0, size = 0, all = 0;
+
+        for (PetscMPIInt w = 0; w < from && mean; w++) {
+          const double weight = a->weighted ? 1.0 + w : 1;
+
+          sum += KeptAt(a, s, w, k)[e] * weight;
+          size += fabs(KeptAt(a, s, w, k)[e]);
+          all += weight;
+        }
+        sum = mean ? sum / all : 0;
+        if (required != NULL && KeptAt(b, s, 0, k)[e] > -HUGE_VAL && KeptAt(b, s, 0, k)[e] != 0) memset(required, ',', strlen(Kepts[s]));
+        for (PetscMPIInt w = 0; w < (mean || from == to ? to : 1); w++) {
+          const double is = KeptAt(b, s, w, k)[e], was = mean ? sum : KeptAt(a, s, w, k)[e];
+          const double rounded = b->eps[s] > a->eps[s] ? (double)(float)was : was;
+
+          PetscCheck(is == rounded || (mean && fabs(is - was) <= 2 * (double)from * a->eps[s] * size), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %zu of %s of layer %s of worker %d is %g, expected %g", choices->what, e, Kepts[s],
+                     b->p->layer[k].shape->name, w, is, was);
+        }
+      }
+    }
+  }
+  PetscCheck(names[strspn(names, ",")] == '\0', PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: there is no %s, or it is zero", choices->what, names);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode GoOn(Problem *p, const Choices *choices, PetscInt restart, const char then[], double weights[])
 {
-  char folder[32];
+  const PetscBool checks = choices->kept[0] != '\0' ? PETSC_TRUE : PETSC_FALSE;
+  char            folder[32];
+  Kept            was, is;
 
   PetscFunctionBegin;
   /* Each communicator of the first has a folder, all of the second load that of rank 0 */
@@ -268,11 +478,18 @@ static PetscErrorCode GoOn(Problem *p, const Choices *choices, PetscInt restart,
   PetscCall(MuonSaveCheckpoint(p->muon, folder, 1));
   PetscCall(PetscSNPrintf(folder, sizeof(folder), "step%d.0", (int)restart));
   PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  if (checks) PetscCall(KeptTake(p, choices->own, &was));
   PetscCall(ProblemDestroy(p));
   PetscCall(PetscOptionsInsertString(NULL, then));
   PetscCall(ProblemCreate(p, 0, 0));
   for (PetscInt s = 0; s < (restart + 1) % 3; s++) PetscCall(TakeStep(p, choices, weights));
   PetscCall(MuonLoadCheckpoint(p->muon, folder));
+  if (checks) {
+    PetscCall(KeptTake(p, choices->own, &is));
+    PetscCall(KeptCompare(&was, &is, choices, then[0] == '\0' ? PETSC_TRUE : PETSC_FALSE));
+    PetscCall(PetscFree(was.entry));
+    PetscCall(PetscFree(is.entry));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -290,6 +507,7 @@ static PetscErrorCode TraceRun(const char *const options[5], const Choices *choi
   PetscCall(PetscOptionsPush(database));
   for (int k = 0; k < 5; k++) PetscCall(PetscOptionsInsertString(NULL, options[k]));
   PetscCall(ProblemCreate(&p, seed < 0 ? 0 : 4, seed));
+  if (choices->compression) PetscCall(MuonEF21SetMonitorCompression(p.muon, PETSC_TRUE));
   trace->n     = p.n;
   trace->steps = steps;
   for (PetscInt k = 0; k < p.n; k++) {
@@ -385,6 +603,24 @@ static PetscErrorCode CompareMessages(const Trace *a, const Trace *b, const Choi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whatever a step was late: bytes, contraction and lag */
+static PetscErrorCode CompareCompression(const Trace *a, const Trace *b, const Choices *choices)
+{
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (PetscInt k = 0; k < b->n; k++) {
+    MuonEF21Compression late = a->compression[k];
+
+    late.step -= choices->later;
+    PetscCheck(late.step == b->compression[k].step && memcmp(late.bound, b->compression[k].bound, sizeof(late) - offsetof(MuonEF21Compression, bound)) == 0 && (size == 1 || late.bytes[0] > 0), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "%s: layer %s in step %" PetscInt_FMT ": %g bytes up, lag %g and %g, expected %g, %g and %g in step %" PetscInt_FMT, choices->what, b->name[k], late.step, (double)late.bytes[0], (double)late.lag_mean[0][0], (double)late.lag_mean[1][0],
+               (double)b->compression[k].bytes[0], (double)b->compression[k].lag_mean[0][0], (double)b->compression[k].lag_mean[1][0], b->compression[k].step);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* allowed: of each layer, by rounding */
 static PetscErrorCode Compare(const Trace *a, const Trace *b, const Choices *choices, const double allowed[])
 {
@@ -415,7 +651,10 @@ static PetscErrorCode Compare(const Trace *a, const Trace *b, const Choices *cho
   if (choices->state) PetscCall(CompareState(a, b, choices->tolerance, choices->what));
   for (int d = 0; d < 2 && choices->traffic; d++) PetscCheck(a->sent[d] == b->sent[d], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %g bits %s, expected %g", choices->what, a->sent[d], d ? "down" : "up", b->sent[d]);
   PetscCheck(choices->memory == PETSC_FALSE || a->server <= b->server, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: servers keep %g bytes, expected at most %g", choices->what, a->server, b->server);
+  for (int k = 0; k < 2 && choices->bytes[0] > 0; k++)
+    PetscCheck(a->all[k] == b->all[k] + (double)choices->bytes[k], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s keep %g bytes more, expected %" PetscInt_FMT, choices->what, k ? "servers" : "workers", a->all[k] - b->all[k], choices->bytes[k]);
   if (choices->headers > 0) PetscCall(CompareMessages(a, b, choices));
+  if (choices->compression) PetscCall(CompareCompression(a, b, choices));
   PetscCheck(choices->nans < 0 || a->nans == choices->nans, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt64_FMT " entries or steps were left out", choices->what, a->nans);
   PetscCheck(choices->scratch < 0 || a->scratch <= b->scratch + (double)choices->scratch, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes of scratch, expected at most %g", choices->what, a->scratch, b->scratch + (double)choices->scratch);
   differ = PETSC_FALSE;
@@ -470,28 +709,32 @@ static PetscErrorCode GetLists(const char key[], char text[], size_t length, int
 
 static PetscErrorCode GetChoices(Choices *choices)
 {
-  PetscInt comparison = BITS;
+  PetscInt comparison = BITS, two = 2;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(choices, sizeof(*choices)));
   choices->steps   = 4;
   choices->scratch = choices->nans = -1;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-headers", &choices->headers, NULL));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-bytes", choices->bytes, &two, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-nans", &choices->nans, NULL));
   PetscCall(PetscStrncpy(choices->reason, MuonConvergedReasons[MUON_CONVERGED_ITERATING], sizeof(choices->reason)));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-kept", choices->kept, sizeof(choices->kept), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-reason", choices->reason, sizeof(choices->reason), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-scratch", &choices->scratch, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-tolerance", &choices->tolerance, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-signs", &choices->signs, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-memory", &choices->memory, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-compression", &choices->compression, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-sent", &choices->sent, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-fetched", &choices->fetched, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-steps", &choices->steps, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-later", &choices->later, NULL));
-  PetscCall(PetscOptionsGetEList(NULL, NULL, "-compare", Comparisons, 4, &comparison, NULL));
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-compare", Comparisons, 5, &comparison, NULL));
   choices->comparison = (Comparison)comparison;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-state", &choices->state, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-served", &choices->served, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-mean", &choices->mean, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-full", &choices->full, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-traffic", &choices->traffic, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-measures", &choices->measures, NULL));
@@ -527,7 +770,8 @@ int main(int argc, char **argv)
     Trace             a, b;
 
     PetscCall(PetscSNPrintf(choices.what, sizeof(choices.what), "%s | %s", eachs[k], bs[0]));
-    PetscCall(TraceRun(other, &choices, choices.steps, -1, NULL, -1, &b));
+    PetscCall(PetscMemzero(&b, sizeof(b)));
+    if (choices.comparison != NONE) PetscCall(TraceRun(other, &choices, choices.steps, -1, NULL, -1, &b));
     for (PetscInt l = 0; l < b.n; l++) allowed[l] = (double)choices.tolerance;
     if (choices.comparison == ROUNDING) PetscCall(Allow(other, &choices, &b, allowed));
     for (int i = 0; i < na * nways * nrestarts; i++) {
@@ -536,7 +780,7 @@ int main(int argc, char **argv)
 
       PetscCall(PetscSNPrintf(choices.what, sizeof(choices.what), "%s | %s%s | %s%s%s", one[2], one[3], one[4], bs[0], at[0] != '\0' ? ", restarted at " : "", at));
       PetscCall(TraceRun(one, &choices, choices.steps + choices.later, at[0] != '\0' ? atoi(at) : -1, thens[0], -1, &a));
-      PetscCall(Compare(&a, &b, &choices, allowed));
+      if (choices.comparison != NONE) PetscCall(Compare(&a, &b, &choices, allowed));
       PetscCheck(product[0] == '\0' || (a.products == atoi(products[i / nrestarts / nways]) && b.products == atoi(products[na])), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " and %" PetscInt_FMT " calls for products, expected %s and %s",
                  choices.what, a.products, b.products, products[i / nrestarts / nways], products[na]);
       PetscCall(TraceFree(&a));
@@ -574,6 +818,15 @@ int main(int argc, char **argv)
       ef21_qsgd     | -both " -ef21_compressor qsgd -ef21_compressor_values single -ef21_server_compressor sign -ef21_server_compressor_values natural"
       ef21_down     | -both " -ef21_compressor identity -ef21_server_compressor topk -ef21_server_compressor_ratio 0.2 -ef21_server_compressor_values native"
       ef21_identity | -both " -ef21_compressor identity -ef21_server_compressor identity"
+
+  # With compressors that keep something each exchange has the same bits, though steps fail before a worker's message, or behind those of all. powersgd keeps two bases more than rankk of each sender, 2 n K numbers:
+  # of six layers 72 at a worker, and 16 more at the server of the one with two more columns
+  testset:
+    args: -all " -muon_type ef21 -ef21_compressor_ratio 0.4 -ef21_server_compressor_ratio 0.4"
+    table: suffix | nsize | requires | args
+      ef21_bases  | {{1 3}} |        | -steps 6 -state -both " -ef21_compressor powersgd -ef21_compressor_powersgd_sweeps 2 -ef21_server_compressor powersgd -ef21_server_compressor_powersgd_sweeps 3 -muon_layer_tall_ef21_compressor_powersgd_sweeps 4 -muon_layer_tall_ef21_server_compressor_powersgd_oversampling 2" -a " -muon_exchange_type star; -muon_exchange_type layerwise; -muon_exchange_type replicated" -ways " ; -problem_bad 1; -problem_bad 3; -problem_bad 2 -problem_bad_loss" -b " -muon_exchange_type star"
+      ef21_bytes  | 3       | double | -compare differs -steps 2 -bytes 1728,704 -each " -muon_exchange_type star; -muon_exchange_type layerwise" -a " -ef21_compressor powersgd -ef21_server_compressor powersgd -muon_layer_tall_ef21_server_compressor_powersgd_oversampling 2" -b " -ef21_compressor rankk -ef21_server_compressor rankk"
+      ef21_copies | 3       | double | -compare differs -steps 2 -bytes 1728,2112 -each " -muon_exchange_type replicated" -a " -ef21_compressor powersgd -ef21_server_compressor powersgd -muon_layer_tall_ef21_server_compressor_powersgd_oversampling 2" -b " -ef21_compressor rankk -ef21_server_compressor rankk"
 
   # EF21 and EF14 without compression are dense; from zero with the momentum of the mean up to the order of sums, in the style sgd, whose momentum is 1/(1-mu) times as large, too
   testset:
@@ -874,6 +1127,13 @@ int main(int argc, char **argv)
       weighted_dense | -both " -muon_type dense" -a " -muon_exchange_type layerwise; -muon_exchange_type replicated; -muon_exchange_mode gather; -muon_exchange_type rows -muon_exchange_mode reduce"
       weighted_ef21  | -both " -muon_type ef21" -a " -muon_exchange_type star -muon_exchange_mode gather; -muon_exchange_mode reduce; -muon_exchange_mode allreduce"
 
+  # G is the weighted mean of the G_j, and a run with other weights goes on with the mean of the workers
+  testset:
+    nsize: 3
+    args: -state -mean -restart 3 -kept estimate,aggregate -steps 5 -all " -muon_type ef21 -problem_weighted -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor natural"
+    table: suffix | args
+      weighted_topk | -traffic
+      weighted_not  | -compare none -then " -problem_weighted 0"
   # A step late: the weights are those of no delay one step later, where a step is left out, too, or failed once and is taken again. Gradients do not depend on weights
   testset:
     nsize: {{1 2 3}}
@@ -881,11 +1141,13 @@ int main(int argc, char **argv)
     table: suffix | args
       delay_dense   | -both " -muon_type dense -muon_schedule linear -muon_momentum_warmup 3 -muon_weight_decay 0.2"
       delay_worker  | -both " -muon_type dense -muon_schedule cosine -muon_momentum_at worker -muon_exchange_mode reduce"
-      delay_ef21    | -both " -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -muon_schedule trapezoid -muon_schedule_warmup 2 -ef21_init gradient -muon_exchange_type star"
+      delay_ef21    | -compression -both " -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -muon_schedule trapezoid -muon_schedule_warmup 2 -ef21_init gradient -muon_exchange_type star"
       delay_ef14    | -both " -muon_type ef14 -ef14_compressor qsgd -ef14_compressor_bits 4 -muon_exchange_type replicated -muon_nesterov ema"
       delay_sign    | -both " -problem_layers square,tall,wide -muon_type sign"
       delay_drawn   | -both " -problem_layers square,tall,wide -muon_type sign -sign_tie random -muon_state_precision single"
       delay_polar   | -both " -problem_layers square,tall,wide -muon_type sign -sign_tie random -sign_update polar -muon_exchange_type replicated -muon_exchange_mode allreduce"
+      # A round that fails when it is sent, behind the commit, is one step that is left out: the next ones are taken
+      delay_unsent  | -later 0 -nans 1 -both " -problem_huge 1 -problem_layers square,tall,wide,gain,embed -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -muon_momentum 0" -each " -muon_nan skip" -a " -muon_delay 1" -b " -muon_delay 1" -all " -muon_max_steps 7 -problem_ready odd -problem_curvature 0"
 
   # A run that goes on with a checkpoint is the run that was not interrupted: whatever is under way, and whatever step of a round
   testset:
@@ -905,9 +1167,13 @@ int main(int argc, char **argv)
     table: suffix | args
       elastic_slots | -steps 6 -restart 3 -compare rounding -all " -problem_layers square,tall,wide -muon_type dense -muon_layer_before soap -muon_layer_before_soap_interval 2" -b " -muon_exchange_type rows" -a " -muon_exchange_type rows" -then " -muon_exchange_type layerwise"
 
-    # Two workers with the same gradients are one: what is under way of both is that of the one that goes on
-    table: suffix | nsize | args
-      restart_one | 2 | -steps 6 -restart 3 -then " -problem_mean 0" -all " -muon_max_steps 7 -problem_same -problem_ready odd -muon_delay 1 -muon_type dense -muon_schedule linear -muon_layer_types gain:adamw"
+    # Two workers with the same gradients are one, and so are two ranks of a node, each of which has what is under way of some layers: that is what goes on
+    testset:
+      nsize: 2
+      args: -steps 6 -restart 3 -all " -muon_max_steps 7 -problem_same -problem_ready odd -muon_delay 1 -muon_type dense" -each " -muon_schedule linear -muon_layer_types gain:adamw; -muon_nesterov ema -muon_momentum_warmup 4; -muon_momentum_at worker -muon_weight_decay 0.2"
+      table: suffix | args
+        restart_one   | -a " ; -muon_node_size 2" -then " -muon_node_size 1 -problem_mean 0"
+        restart_nodes | -a " -muon_node_size 2; " -then " -muon_node_size {{1 2}}"
     # Ranks have weights of their own; what a checkpoint calls the weights are the shared ones
     testset:
       nsize: {{1 3}}
@@ -918,6 +1184,42 @@ int main(int argc, char **argv)
         restart_control | -steps 7 -state -traffic -restart 1;2;3;4;5;6 -both " -local_steps 3 -local_control -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk -outer_ef21_server_compressor topk"
         restart_local21 | -steps 7 -state -traffic -restart 4 -both " -local_steps 3 -outer_muon_type ef21 -outer_ef21_compressor topk -local_stagger"
         restart_local14 | -steps 7 -state -traffic -restart 4 -both " -local_steps 3 -outer_muon_type ef14 -outer_ef14_compressor topk"
+
+  # A checkpoint has all that its run had: on the same ranks, in an optimizer that took no step and in the middle of others; between any two of 1, 2, 3 and 6 workers, which have means
+  testset:
+    args: -each " -muon_type ef21 -muon_exchange_type star -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor natural -ef21_server_compressor randk -ef21_server_compressor_ratio 0.3 -muon_momentum 0.5 -ef21_init gradient; -muon_type ef21 -muon_exchange_type replicated -ef21_compressor topk -ef21_compressor_ratio 0.3 -muon_state_precision single; -muon_type ef21 -ef21_compressor powersgd -ef21_compressor_ratio 0.3 -ef21_server_compressor powersgd -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_downlink step -lmo_type l1 -muon_layer_gain_ef21_downlink weights; -muon_type ef14 -ef14_compressor powersgd -ef14_compressor_ratio 0.3 -ef14_server_compressor topk -ef14_server_compressor_ratio 0.3; -muon_type ef21 -muon_exchange_type star -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -muon_momentum_at server; -muon_type dense -muon_momentum_at server; -muon_type dense -muon_momentum_at server -muon_exchange_type replicated -muon_state_precision single; -muon_type dense -muon_exchange_type star -muon_momentum_at worker; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -muon_momentum_at server -muon_layer_square_before rows -muon_layer_tall_before columns -muon_layer_wide_before entries -muon_layer_before_beta 0.5 -muon_layer_after normuon_long,normuon_row"
+    table: suffix | nsize | args
+      kept_begin | {{1 3}}   | -steps 3 -restart 0 -state -traffic -all " -muon_learning_rate 0.125 -muon_layer_types gain:adamw"
+      kept       | {{1 2 3}} | -steps 6 -restart 2;4 -state -traffic -nans 1 -kept momentum,adamw.mean,adamw.square -all " -muon_learning_rate 0.125 -muon_layer_types gain:adamw -muon_nan skip -problem_bad 1"
+      kept_pairs | 6         | -steps 5 -restart 3 -compare none -kept momentum,adamw.mean,adamw.square -all " -muon_learning_rate 0.125 -muon_layer_types gain:adamw" -a " ; -problem_mean 2; -problem_mean 3; -problem_mean 0" -then " -problem_mean {{1 2 3 6}}"
+  # State of another precision is rounded once, or as it is
+  testset:
+    nsize: {{1 3}}
+    requires: double
+    args: -steps 5 -restart 2;3 -compare none -kept momentum,adamw.mean -all " -muon_layer_types gain:adamw -muon_type ef21 -ef21_compressor powersgd -ef21_compressor_ratio 0.3 -ef21_server_compressor topk"
+    table: suffix | args
+      kept_single | -then " -muon_restart_convert -muon_state_precision single"
+      kept_native | -a " -muon_state_precision single" -then " -muon_restart_convert -muon_state_precision native"
+  # So has one of layers in rows of any number of ranks, which may be more than rows, and of blocks across them; of votes the whole layers alone
+  testset:
+    nsize: 4
+    args: -all " -problem_layers mat,column,blocks,bias -muon_layer_blocks_blocks_rows 2,4,3 -muon_learning_rate 0.125 -muon_momentum 0.75" -kept momentum,adamw.mean,adamw.square
+    testset:
+      args: -each " -muon_type dense -muon_exchange_type layerwise; -muon_type ef21 -muon_exchange_type layerwise -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.4; -muon_type ef21 -muon_exchange_type star -ef21_compressor powersgd -ef21_compressor_ratio 0.4 -ef21_server_compressor powersgd -ef21_server_compressor_ratio 0.4; -muon_type ef21 -muon_exchange_type replicated -ef21_compressor topk -ef21_compressor_ratio 0.4"
+      table: suffix | args
+        kept_rows  | -steps 6 -restart 2;4 -traffic -both " -problem_ranks {{1 2 4}}"
+        kept_cuts  | -steps 6 -restart 2;4 -traffic -both " -muon_exchange_type rows"
+        kept_moved | -steps 5 -restart 3 -compare none -a " ; -problem_ranks 2; -problem_ranks 4; -muon_exchange_type rows" -then " -problem_ranks {{1 2 4}} -muon_exchange_type layerwise"
+        kept_whole | -steps 5 -restart 3 -compare none -a " ; -problem_ranks 2; -problem_ranks 4; -muon_exchange_type rows" -then " -problem_ranks 1 -problem_mean {{1 2}} -muon_exchange_type {{rows replicated}}"
+    table: suffix | args
+      kept_votes | -steps 5 -restart 3 -compare none -all " -problem_layers mat,blocks,bias -muon_layer_blocks_blocks_rows 2,4,3 -lmo_type spectral -muon_type sign" -a " ; -problem_mean 2; -problem_mean 0" -then " -problem_mean {{1 2 4}}"
+  # So has one of local steps: weights, moments and control variates of workers in the middle of a round
+  testset:
+    nsize: 6
+    args: -own -steps 5 -restart 4 -compare none -a " ; -problem_mean 2; -problem_mean 3; -problem_mean 0" -then " -problem_mean {{1 2 3 6}}"
+    table: suffix | args
+      kept_local   | -kept momentum,adamw.mean -all " -muon_type local -muon_learning_rate 0.125 -local_steps 3 -muon_layer_types gain:adamw,row:frozen" -each " -outer_muon_type dense; -outer_muon_type ef14 -outer_ef14_compressor topk"
+      kept_control | -kept momentum,adamw.mean,control -all " -muon_type local -muon_learning_rate 0.125 -local_steps 3 -local_stagger -local_control -muon_layer_types gain:adamw,row:frozen" -each " -outer_muon_type dense; -outer_muon_type ef21 -outer_ef21_compressor topk"
 
   # Momenta and moments in 16 and 8 bits are rounded alike wherever rows are, whoever owns layers, behind a restart, a step that was refused and a delay
   testset:

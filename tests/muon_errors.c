@@ -82,6 +82,7 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
 
     if (Is(wrong, Differ[k].wrong) && value != NULL) PetscCall(MuonSetParameter(p->muon, Differ[k].key, value));
   }
+  if (strncmp(wrong, "weight_", 7) == 0) PetscCall(MuonSetWorkerWeight(p->muon, Is(wrong, "weight_zero") ? 0 : last ? (PetscReal)(Is(wrong, "weight_negative") ? -2 : 2) : 1));
   if (Is(wrong, "same_name")) PetscCall(AddMat(p->muon, "h0.qkv", 3, 2, 0));
   if (Is(wrong, "same_name_but_case")) PetscCall(AddMat(p->muon, "H0.QKV", 3, 2, 0));
   if (Is(wrong, "same_hash")) {
@@ -384,6 +385,9 @@ int main(int argc, char **argv)
       step_up             | {{-ef21_compressor -ef21_server_compressor}} step -lmo_type colsum | compressor: unknown type step
       mode_topk           | -muon_exchange_mode reduce -ef21_compressor topk               | -muon_exchange_mode reduce
       mode_layer          | -muon_exchange_mode reduce -muon_layer_h0.out_ef21_compressor natural | -muon_exchange_mode reduce
+      weight_votes        | -wrong weight_votes -muon_type sign                            | the workers of -muon_type sign have one vote each, expected equal weights
+      weight_negative     | -wrong weight_negative                                         | of rank 2 must be finite and at least 0
+      weight_zero         | -wrong weight_zero                                             | the sum over the ranks is 0., expected a positive and finite one
       same_name           | -wrong same_name                                               | there is a layer
       same_name_but_case  | -wrong same_name_but_case                                      | names must differ by more than case
       same_hash           | -wrong same_hash                                               | "shvnq[1]" and "ytzay[2]": their names have the same hash

@@ -20,10 +20,13 @@
      curvature 0              gradients do not depend on the weights, so that sums of them are exact
      ready PATTERN            in what order MuonLayerGradientReady() is called
      routine 0                gradients are there before the step, and no routine is called
+     setup 0                  the caller, or the first step, sets the optimizer up
      unseen                   a third of the entries has no gradient
      zeros                    whole rows, columns and the fifth layer have none, and weights begin as -0
      bad S                    the last rank has a NaN in step S, the first time it is taken, in all layers,
      bad_layer L              or in this one
+     huge S                   in step S, and with the other sign in the next one, gradients are so large that no message holds their difference
+     bad_loss                 instead, the loss of the first rank is no number
      bad_zero                 instead, its worker has a zero there
      fails S                  the routine fails in step S, once, behind other gradients that were ready; none is, where S is
                               even, when it is called again
@@ -158,9 +161,9 @@ typedef struct {
   PetscMPIInt      first, mean; /* ranks whose gradients are averaged here */
   ProblemStorage   storage;
   ProblemReady     ready;
-  PetscBool        single, device, apart, alone, zero, zeros, whole, same, weighted, curvature, routine, unseen;
+  PetscBool        single, device, apart, alone, zero, badloss, zeros, whole, same, weighted, curvature, routine, unseen;
   PetscReal        scale, shake; /* shake: by how many roundings gradients are changed, by numbers of this seed */
-  PetscInt         noise, seed, bad, badlayer, fails;
+  PetscInt         noise, seed, bad, badlayer, huge, fails;
   PetscInt         products; /* calls of a device in the last step, */
   double           fetched;  /* and bytes that came from it */
 } Problem;
@@ -285,6 +288,7 @@ static inline double ProblemGradient(const Problem *p, PetscInt number, PetscInt
   const PetscInt      e = i * l->shape->n + j;
   double              g = 0, sum = 0;
 
+  if (p->huge >= 0 && (step == p->huge || step == p->huge + 1)) return (step == p->huge ? 0.7 : -0.7) * (double)PETSC_MAX_REAL;
   if (p->zeros && (number == 4 || i % 3 == 1 || j % 4 == 2)) return 0;
   for (PetscMPIInt r = p->first; r < p->first + p->mean; r++) {
     const PetscInt worker = p->same ? 0 : r / l->ranks;
@@ -325,7 +329,7 @@ static inline PetscErrorCode ProblemSetGradients(Problem *p, PetscInt step)
         if (ProblemHas(&g, i, j)) ProblemPut(&g, i, j, p->unseen && (row + j) % 3 == 0 ? 0 : x);
       }
     }
-    if (step == p->bad && last && p->zero == PETSC_FALSE && (p->badlayer < 0 || p->badlayer == number) && g.count > 0) ProblemPut(&g, 0, 0, (double)NAN);
+    if (step == p->bad && last && p->zero == PETSC_FALSE && p->badloss == PETSC_FALSE && (p->badlayer < 0 || p->badlayer == number) && g.count > 0) ProblemPut(&g, 0, 0, (double)NAN);
     if (far != NULL) MuonDeviceGet()->copy((size_t)(g.ld * (g.rows ? g.count : l->shape->n)) * (g.type == PETSC_FLOAT ? sizeof(float) : sizeof(double)), g.data, far);
     PetscCall(MuonProgress(p->muon));
     if (p->ready == PROBLEM_READY_NONE || (p->ready == PROBLEM_READY_MISSING && last && number == 2) || (p->ready == PROBLEM_READY_ODD && number % 2 == 0)) continue;
@@ -340,19 +344,21 @@ static inline PetscErrorCode ProblemSetGradients(Problem *p, PetscInt step)
 /* The loss is a number that tells ranks and steps apart */
 static inline PetscErrorCode ProblemObjective(Muon muon, PetscReal *loss, void *ctx)
 {
-  Problem *p   = (Problem *)ctx;
-  double   all = 0, sum = 0;
-  PetscInt step;
+  Problem  *p   = (Problem *)ctx;
+  double    all = 0, sum = 0;
+  PetscBool bad;
+  PetscInt  step;
 
   PetscFunctionBegin;
   PetscCall(MuonGetStepNumber(muon, &step));
+  bad = p->badloss && step == p->bad && p->rank == 0 ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(ProblemSetGradients(p, step == p->fails ? step + 50 : step));
   if (step == p->fails) PetscFunctionReturn(PETSC_ERR_USER);
   for (PetscMPIInt r = p->first; r < p->first + p->mean; r++) {
     all += ProblemWeight(p, r) * (double)(step + 1 + r);
     sum += ProblemWeight(p, r);
   }
-  *loss = (PetscReal)(all / sum);
+  *loss = bad ? (PetscReal)NAN : (PetscReal)(all / sum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -720,11 +726,13 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
   p->routine = p->curvature = PETSC_TRUE;
   p->scale                  = 1;
   p->noise                  = 2;
-  p->bad = p->badlayer = p->fails = -1;
+  p->bad = p->badlayer = p->huge = p->fails = -1;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_mean", &mean, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_noise", &p->noise, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_bad", &p->bad, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_huge", &p->huge, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_fails", &p->fails, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_bad_loss", &p->badloss, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_bad_zero", &p->zero, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_apart", &p->apart, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_alone", &p->alone, NULL));
@@ -749,7 +757,8 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
 static inline PetscErrorCode ProblemCreate(Problem *p, PetscReal shake, PetscInt seed)
 {
   PetscMPIInt ranks[PROBLEM_LAYERS];
-  double      sum = 0;
+  double      sum   = 0;
+  PetscBool   setup = PETSC_TRUE;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(p, sizeof(*p)));
@@ -776,7 +785,8 @@ static inline PetscErrorCode ProblemCreate(Problem *p, PetscReal shake, PetscInt
   if (p->weighted) PetscCall(MuonSetWorkerWeight(p->muon, (PetscReal)sum));
   if (p->routine) PetscCall(MuonSetObjectiveAndGradient(p->muon, ProblemObjective, p));
   PetscCall(MuonSetFromOptions(p->muon));
-  PetscCall(MuonSetUp(p->muon));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_setup", &setup, NULL));
+  if (setup) PetscCall(MuonSetUp(p->muon));
   if (p->apart) PetscCall(ProblemNameBlocks(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
