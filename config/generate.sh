@@ -21,8 +21,8 @@ mkdir -p "$BUILD/include" "$BUILD/lib/pkgconfig" "$BUILD/lib/petscmuon/conf"
   echo
   echo "/* How this PetscMuon was built; generated. The rooms that know nothing of PETSc read the precision, the BLAS interface and the optional libraries here */"
   define PETSCMUON_PETSC_VERSION_MINOR "$PETSC_MINOR"
-  # PetscRegressor came with 3.24
-  if [ "$PETSC_MINOR" -ge 24 ]; then define PETSCMUON_HAVE_REGRESSOR 1; fi
+  # PetscRegressor came with 3.24; ours is of real numbers
+  if [ "$PETSC_MINOR" -ge 24 ] && ! has PETSC_USE_COMPLEX; then define PETSCMUON_HAVE_REGRESSOR 1; fi
   if has PETSC_HAVE_64BIT_BLAS_INDICES; then define MUON_KERNEL_BLAS_INT64 1; fi
   if has PETSC_BLASLAPACK_UNDERSCORE; then define MUON_KERNEL_BLAS_UNDERSCORE 1; fi
   if has PETSC_BLASLAPACK_CAPS; then define MUON_KERNEL_BLAS_CAPS 1; fi

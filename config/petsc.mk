@@ -49,7 +49,6 @@ SLEPC_VERSION_H := $(firstword $(wildcard $(SLEPC_DIR)/include/slepcversion.h $(
 SLEPC_MINOR   := $(call header_number,$(SLEPC_VERSION_H),SLEPC_VERSION_MINOR)
 SLEPC_VERSION := $(call header_number,$(SLEPC_VERSION_H),SLEPC_VERSION_MAJOR).$(SLEPC_MINOR).$(call header_number,$(SLEPC_VERSION_H),SLEPC_VERSION_SUBMINOR)
 
-$(if $(filter real,$(PETSC_SCALAR)),,$(error PetscMuon needs a PETSc with real scalars, and the one in $(PETSC_ARCH_DIR) has $(PETSC_SCALAR) ones))
 $(if $(filter double single,$(PETSC_PRECISION)),,$(error PetscMuon needs a PETSc in double or single precision, and the one in $(PETSC_ARCH_DIR) is $(PETSC_PRECISION)))
 $(if $(shell test "$(PETSC_MINOR)" -ge 18 && echo yes),,$(error PetscMuon needs PETSc 3.18 or newer, and the one in $(PETSC_ARCH_DIR) is $(PETSC_VERSION)))
 $(if $(filter $(PETSC_MINOR),$(SLEPC_MINOR)),,$(error SLEPc $(SLEPC_VERSION) in $(SLEPC_DIR) does not belong to PETSc $(PETSC_VERSION) in $(PETSC_ARCH_DIR)))

@@ -15,7 +15,7 @@ MUTANTS_MINUTES ?= 600
 PREFIX       ?= /usr/local
 QUICKSTART_OPTIONS ?=
 
-.PHONY: all lib check test mutants programs fuzzers quickstart quickstart-controls study install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb check-removable check-portable dist paper
+.PHONY: all lib check test mutants programs fuzzers quickstart quickstart-controls study install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb check-removable check-complex check-portable dist paper
 
 all: lib
 	@echo "PetscMuon is in $(BUILD); make check tries it, make install PREFIX=... installs it"
@@ -127,6 +127,12 @@ checkstyle:
 check-removable:
 	@$(PYTHON3) tests/removable $(REMOVABLE)
 
+# With the PETSc of complex scalars that Debian has beside the real one: what does not ask for real numbers
+COMPLEX_TESTS = complex_* muon_complex* ex1* ex2* wire_* kernels_* file_* outside*
+check-complex:
+	@test -e '$(PETSC_DIR:-real=-complex)/lib/petsc/conf/variables' -a '$(PETSC_DIR:-real=-complex)' != '$(PETSC_DIR)' || { echo "check-complex takes Debian's libpetsc-complex-dev and libslepc-complex3.18-dev"; exit 1; }
+	@$(MAKE) --no-print-directory test BUILD='$(BUILD)-complex' PETSC_DIR='$(PETSC_DIR:-real=-complex)' PETSC_ARCH= SLEPC_DIR='$(SLEPC_DIR:-real=-complex)' TESTS='$(COMPLEX_TESTS)'
+
 # Compilers, a processor, indices and an MPI that are not those of the build
 check-portable:
 	@BUILD='$(BUILD)' PCC='$(PCC)' SYSTEM_INCLUDES='$(PETSC_INCLUDES)' PETSC='$(PETSC_VERSION)$(if $(filter 64,$(PETSC_INDEX_SIZE)),$(comma) 64-bit indices)' \
@@ -177,6 +183,7 @@ help:
 	@echo "make card CARD_MINUTES=50  checkpoints of runs that are killed at random; the totals go to share/petscmuon/doc/card.csv"
 	@echo "make mutants               which faults of tests/mutants.txt the tests catch; MUTANTS=polar a folder of src, MUTANTS_MINUTES=20"
 	@echo "make checkstyle            the rules of the code's form"
+	@echo "make check-complex         builds with Debian's PETSc of complex scalars, and runs what does not ask for real ones"
 	@echo "make check-removable       whether each addon and type of the optimizer can be left out; REMOVABLE=\"addons/cost impls/sign\" some of them"
 	@echo "make paper                 the paper as PDF, by LaTeX"
 	@echo "make dist                  the sources of the last commit as a tarball"

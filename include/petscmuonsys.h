@@ -10,10 +10,6 @@
 /* MANSEC = ML */
 /* SUBMANSEC = Muon */
 
-#if defined(PETSC_USE_COMPLEX)
-  #error "PetscMuon needs a PETSc configured with real scalars"
-#endif
-
 /*E
    MuonStatus - Result of a computation on a layer's data
 

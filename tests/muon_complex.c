@@ -240,23 +240,27 @@ static PetscErrorCode CheckUsage(void)
   Run            run;
   Mat            A;
 
+  /* The field that no matrix of this PETSc can hold */
+  const MuonField field = PetscDefined(USE_COMPLEX) ? MUON_FIELD_REAL : MUON_FIELD_COMPLEX;
+  const char     *words = PetscDefined(USE_COMPLEX) ? "Layer \"wide\" is real, and a matrix of this PETSc is complex" : "Layer \"wide\" is complex, and a matrix of this PETSc is real";
+
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(Create(MUON_FIELD_COMPLEX, 0.7, &run, &muon));
+  PetscCall(Create(field, 0.7, &run, &muon));
   PetscCall(MuonLayerGetSize(run.layer[0], &m, &n));
   PetscCall(MuonLayerGetWeightsArray(run.layer[0], &got));
-  Check(m == 4 && n == 6 && got.field == MUON_FIELD_COMPLEX && got.ld == 8 && got.w == run.w[0], "The layer is another");
+  Check(m == 4 && n == 6 && got.field == field && got.ld == 8 && got.w == run.w[0], "The layer is another");
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 4, 6, NULL, &A));
   PetscCall(MatZeroEntries(A));
   Fails(MuonLayerSetGradient(run.layer[0], A), PETSC_ERR_ARG_WRONGSTATE, "Layer \"wide\" is an array that is not PETSc's: use MuonLayerSetGradientArray()");
-  Fails(MuonLayerGetFullWeights(run.layer[0], A), PETSC_ERR_SUP, "Layer \"wide\" is complex, and a matrix of this PETSc is real");
-  Fails(MuonLayerComputeNorm(run.layer[0], A, &norm), PETSC_ERR_SUP, "Layer \"wide\" is complex, and a matrix of this PETSc is real");
+  Fails(MuonLayerGetFullWeights(run.layer[0], A), PETSC_ERR_SUP, words);
+  Fails(MuonLayerComputeNorm(run.layer[0], A, &norm), PETSC_ERR_SUP, words);
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonLayerSetBlocks(run.layer[0], 2, rows, 3, NULL));
   PetscCall(MuonLayerGetBlocks(run.layer[0], &nrows, &sizes, NULL, NULL));
   Check(nrows == 2 && sizes[1] == 3, "The blocks are others");
   PetscCall(MuonStep(muon));
-  Fails(MuonGetLayerState(muon, run.layer[0], "momentum", A, &owns), PETSC_ERR_SUP, "Layer \"wide\" is complex, and a matrix of this PETSc is real");
+  Fails(MuonGetLayerState(muon, run.layer[0], "momentum", A, &owns), PETSC_ERR_SUP, words);
   PetscCall(MatDestroy(&A));
   PetscCall(Destroy(&run, &muon));
   PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));

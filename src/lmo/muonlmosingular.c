@@ -31,7 +31,7 @@ static PetscErrorCode MuonLMOGetFlops_Singular(MuonLMO lmo, PetscInt m, PetscInt
    The nsv largest triples, and the singular values as the vectors of norms are written; U and V, both or
    none; all in scratch. SLEPc works on the host
 */
-static PetscErrorCode MuonLMOSingularCompute_Private(MuonLMO lmo, const MuonMatrix *G, PetscInt nsv, PetscScalar **U, PetscScalar **V, double **size, int **exponent, PetscInt *count)
+static PetscErrorCode MuonLMOSingularCompute_Private(MuonLMO lmo, const MuonMatrix *G, PetscInt nsv, PetscReal **U, PetscReal **V, double **size, int **exponent, PetscInt *count)
 {
   const size_t m = U != NULL ? MuonArrayRows(&G->here) : 0, n = U != NULL ? (size_t)G->columns : 0;
   PetscReal   *sigma = NULL;
@@ -42,7 +42,7 @@ static PetscErrorCode MuonLMOSingularCompute_Private(MuonLMO lmo, const MuonMatr
   sigma     = (PetscReal *)(*size + 2 * nsv);
   *exponent = (int *)(sigma + nsv);
   if (U != NULL) {
-    PetscCall(MuonWorkspaceGet(lmo->work, ((m + n) << G->here.pairs) * (size_t)nsv * sizeof(PetscScalar), U));
+    PetscCall(MuonWorkspaceGet(lmo->work, ((m + n) << G->here.pairs) * (size_t)nsv * sizeof(PetscReal), U));
     *V = *U + (m << G->here.pairs) * (size_t)nsv;
   }
   PetscCall(MuonSVDSetWorkspace(lmo->svd, lmo->work));
@@ -72,9 +72,9 @@ static PetscErrorCode MuonLMONorm_Singular(MuonLMO lmo, PetscBool dual, const Mu
 
 PetscErrorCode MuonLMOSingularTriple(MuonLMO lmo, const MuonMatrix *G, double u[], double v[], double *sigma, PetscInt *count)
 {
-  PetscScalar *U, *V;
-  double      *size;
-  int         *exponent;
+  PetscReal *U, *V;
+  double    *size;
+  int       *exponent;
 
   PetscFunctionBegin;
   *sigma = 0.0;
@@ -91,7 +91,7 @@ PetscErrorCode MuonLMOApply_Singular(MuonLMO lmo, const MuonMatrix *G, const Muo
 {
   const double   p   = Exponent(lmo);
   const PetscInt nsv = Wanted(p == 1.0 ? PETSC_TRUE : PETSC_FALSE, G->rows, G->columns), n = G->columns << G->here.pairs;
-  PetscScalar   *U, *V;
+  PetscReal     *U, *V;
   PetscInt       count;
   double        *size, *weight, r;
   int           *exponents, exponent;
@@ -109,7 +109,7 @@ PetscErrorCode MuonLMOApply_Singular(MuonLMO lmo, const MuonMatrix *G, const Muo
   *dual  = ldexp(r, exponent);
   MuonKernelScaledDual((size_t)count, p, size, exponents, weight);
   for (PetscInt k = 0; k < count; k++) {
-    for (PetscInt j = 0; j < n; j++) V[j + (size_t)k * n] *= (PetscScalar)weight[k];
+    for (PetscInt j = 0; j < n; j++) V[j + (size_t)k * n] *= (PetscReal)weight[k];
   }
   PetscCall(MuonSVDMultiply(lmo->work, -1.0, count, U, V, &D->here));
   PetscCall(PetscLogFlops(1.0 * n * count + 8.0 * count));

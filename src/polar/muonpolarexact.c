@@ -49,7 +49,7 @@ PetscErrorCode MuonPolarExact_Private(MuonPolar polar, PetscInt n, MuonPolarTask
   MuonPolarTask *task = tasks[0], host = *task;
   const size_t   s = (size_t)PetscMin(task->G.rows, task->G.columns);
   PetscReal     *sigma;
-  PetscScalar   *U, *V;
+  PetscReal     *U, *V;
   PetscInt       rank;
 
   PetscFunctionBegin;
@@ -59,8 +59,8 @@ PetscErrorCode MuonPolarExact_Private(MuonPolar polar, PetscInt n, MuonPolarTask
   }
   if (polar->svd == NULL) PetscCall(MuonSVDCreate(PETSC_COMM_SELF, &polar->svd));
   PetscCall(MuonWorkspaceGet(polar->work, s * sizeof(PetscReal), &sigma));
-  PetscCall(MuonWorkspaceGet(polar->work, (MuonArrayRows(&task->G.here) << task->G.here.pairs) * s * sizeof(PetscScalar), &U));
-  PetscCall(MuonWorkspaceGet(polar->work, ((size_t)task->G.columns << task->G.here.pairs) * s * sizeof(PetscScalar), &V));
+  PetscCall(MuonWorkspaceGet(polar->work, (MuonArrayRows(&task->G.here) << task->G.here.pairs) * s * sizeof(PetscReal), &U));
+  PetscCall(MuonWorkspaceGet(polar->work, ((size_t)task->G.columns << task->G.here.pairs) * s * sizeof(PetscReal), &V));
   PetscCall(MuonArrayOnHost(&task->G.here, PETSC_TRUE, &host.G.here));
   PetscCall(MuonArrayOnHost(&task->Q.here, PETSC_FALSE, &host.Q.here));
   PetscCall(MuonSVDSetWorkspace(polar->svd, polar->work));

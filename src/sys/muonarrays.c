@@ -107,7 +107,7 @@ PetscErrorCode MuonArrayPutPinned(const MuonArray *array, const MuonArray *host)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-MuonArray MuonArrayOfScalars(PetscInt m, PetscInt n, const PetscScalar *data, PetscInt ld)
+MuonArray MuonArrayOfReals(PetscInt m, PetscInt n, const PetscReal *data, PetscInt ld)
 {
   MuonArray array;
 
@@ -119,6 +119,15 @@ MuonArray MuonArrayOfScalars(PetscInt m, PetscInt n, const PetscScalar *data, Pe
   array.memory    = MUON_HOST;
   array.rowmajor  = 0;
   array.pairs     = 0;
+  return array;
+}
+
+MuonArray MuonArrayOfScalars(PetscInt m, PetscInt n, const PetscScalar *data, PetscInt ld)
+{
+  const int pairs = PetscDefined(USE_COMPLEX) ? 1 : 0;
+  MuonArray array = MuonArrayOfReals(m << pairs, n, (const PetscReal *)data, ld << pairs);
+
+  array.pairs = pairs;
   return array;
 }
 

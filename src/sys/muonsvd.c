@@ -176,7 +176,7 @@ PetscErrorCode MuonSVDSetUp(MuonSVD svd)
    X (long x short) is what the lines of A are the columns of, or its transpose where the lines are shorter
    than they are many, times 2^-exponent
 */
-static void MuonSVDLoad_Private(const MuonArray *A, int exponent, PetscScalar *X)
+static void MuonSVDLoad_Private(const MuonArray *A, int exponent, PetscReal *X)
 {
   const MuonKernelReal *real  = MUON_PETSCSCALAR == MUON_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
   const size_t          block = 16, size = MuonArrayEntryBytes(A);
@@ -191,12 +191,13 @@ static void MuonSVDLoad_Private(const MuonArray *A, int exponent, PetscScalar *X
   }
 }
 
+#if !defined(PETSC_USE_COMPLEX)
 /*
    X = Q R: the reflectors stay in X and tau, R is returned with zeros below its diagonal. An iteration on the
    square R is cheaper, and SLEPc's LAPACK solver asks for all l x l entries of the long side's orthogonal
    matrix, which is out of the question for an embedding of 50304 x 768.
 */
-static PetscErrorCode MuonSVDFactor_Private(MuonSVD svd, PetscInt l, PetscInt s, PetscScalar *X, PetscScalar **R, PetscScalar **tau)
+static PetscErrorCode MuonSVDFactor_Private(MuonSVD svd, PetscInt l, PetscInt s, PetscReal *X, PetscReal **R, PetscReal **tau)
 {
   PetscBLASInt bl, bs, info, lwork;
 
@@ -204,8 +205,8 @@ static PetscErrorCode MuonSVDFactor_Private(MuonSVD svd, PetscInt l, PetscInt s,
   PetscCall(PetscBLASIntCast(l, &bl));
   PetscCall(PetscBLASIntCast(s, &bs));
   PetscCall(PetscBLASIntCast(BLOCK * s, &lwork));
-  PetscCall(MuonWorkspaceGet(svd->work, (size_t)s * s * sizeof(PetscScalar), R));
-  PetscCall(MuonWorkspaceGet(svd->work, (size_t)(s + lwork) * sizeof(PetscScalar), tau));
+  PetscCall(MuonWorkspaceGet(svd->work, (size_t)s * s * sizeof(PetscReal), R));
+  PetscCall(MuonWorkspaceGet(svd->work, (size_t)(s + lwork) * sizeof(PetscReal), tau));
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
   PetscCallBLAS("LAPACKgeqrf", LAPACKgeqrf_(&bl, &bs, X, &bl, *tau, *tau + s, &lwork, &info));
   PetscCall(PetscFPTrapPop());
@@ -222,17 +223,17 @@ static PetscErrorCode MuonSVDFactor_Private(MuonSVD svd, PetscInt l, PetscInt s,
    L = Q L for the first count columns of the long side's vectors, which hold the vectors of R in their first
    s rows
 */
-static PetscErrorCode MuonSVDBackTransform_Private(MuonSVD svd, PetscInt l, PetscInt s, PetscScalar *X, PetscScalar *tau, PetscInt count, PetscScalar *L)
+static PetscErrorCode MuonSVDBackTransform_Private(MuonSVD svd, PetscInt l, PetscInt s, PetscReal *X, PetscReal *tau, PetscInt count, PetscReal *L)
 {
   PetscBLASInt bl, bs, bcount, info, lwork;
-  PetscScalar *work;
+  PetscReal   *work;
 
   PetscFunctionBegin;
   PetscCall(PetscBLASIntCast(l, &bl));
   PetscCall(PetscBLASIntCast(s, &bs));
   PetscCall(PetscBLASIntCast(count, &bcount));
   PetscCall(PetscBLASIntCast(BLOCK * (count + BLOCK + 1), &lwork));
-  PetscCall(MuonWorkspaceGet(svd->work, (size_t)lwork * sizeof(PetscScalar), &work));
+  PetscCall(MuonWorkspaceGet(svd->work, (size_t)lwork * sizeof(PetscReal), &work));
   PetscCallBLAS("LAPACKormqr", LAPACKormqr_("L", "N", &bl, &bcount, &bs, X, &bl, tau, L, &bl, work, &lwork, &info));
   PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xORMQR: info %" PetscInt_FMT, (PetscInt)info);
   PetscCall(PetscLogFlops(4.0 * l * s * count - 2.0 * s * s * count));
@@ -286,16 +287,16 @@ static PetscErrorCode MuonSVDGetSolver_Private(MuonSVD svd, PetscInt nread, Pets
    The largest singular triples of the contiguous array X (l x s, l >= s). The options behind the first nread
    prefixes change the solver; X is overwritten where l > s.
 */
-static PetscErrorCode MuonSVDSolve_Private(MuonSVD svd, PetscInt l, PetscInt s, PetscScalar *X, PetscInt nsv, PetscReal tolerance, PetscInt nread, const char solver[], PetscReal sigma[], PetscScalar *L, PetscScalar *S, PetscInt *nconv)
+static PetscErrorCode MuonSVDSolve_Private(MuonSVD svd, PetscInt l, PetscInt s, PetscReal *X, PetscInt nsv, PetscReal tolerance, PetscInt nread, const char solver[], PetscReal sigma[], PetscReal *L, PetscReal *S, PetscInt *nconv)
 {
-  SVD          solve;
-  SVDType      type;
-  Mat          A;
-  Vec          left = NULL, right = NULL;
-  PetscScalar *R = X, *tau = NULL;
-  PetscInt     iterations;
-  PetscBool    lapack;
-  MuonMark     mark;
+  SVD        solve;
+  SVDType    type;
+  Mat        A;
+  Vec        left = NULL, right = NULL;
+  PetscReal *R = X, *tau = NULL;
+  PetscInt   iterations;
+  PetscBool  lapack;
+  MuonMark   mark;
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(svd->work, &mark));
@@ -341,6 +342,33 @@ static PetscErrorCode MuonSVDSolve_Private(MuonSVD svd, PetscInt l, PetscInt s, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Where few triples are wanted Lanczos is faster. SLEPc's cross is as fast but ends the program with an
+   error on matrices of low rank, which residuals are
+*/
+static PetscErrorCode MuonSVDSolveSlepc_Private(MuonSVD svd, const MuonArray *A, int exponent, PetscInt nsv, PetscReal eps, PetscReal sigma[], PetscReal *left, PetscReal *right, PetscInt *nconv)
+{
+  const PetscInt    m = (PetscInt)A->len, n = (PetscInt)A->count, l = PetscMax(m, n), s = PetscMin(m, n);
+  const PetscReal   tolerance = svd->tolerance == (PetscReal)PETSC_DETERMINE ? 8 * eps : PetscMax(svd->tolerance, 8 * PETSC_MACHINE_EPSILON);
+  const char *const solver    = 8 * nsv < s && s > 32 ? SVDTRLANCZOS : SVDLAPACK;
+  PetscReal        *X;
+
+  PetscFunctionBegin;
+  PetscCall(MuonSVDStart());
+  PetscCall(MuonWorkspaceGet(svd->work, (size_t)l * s * sizeof(PetscReal), &X));
+  /* Scaling by a power of two keeps A^T A in range and changes no bit of the vectors */
+  MuonSVDLoad_Private(A, exponent, X);
+  PetscCall(MuonSVDSolve_Private(svd, l, s, X, nsv, tolerance, svd->nread, solver, sigma, m >= n ? left : right, m >= n ? right : left, nconv));
+  if (*nconv < nsv) {
+    PetscCall(PetscInfo(NULL, "Solver %s found %" PetscInt_FMT " of %" PetscInt_FMT " singular triples of a %zu x %zu matrix: LAPACK takes over\n", svd->solver, *nconv, nsv, MuonArrayRows(A), MuonArrayColumns(A)));
+    svd->fallbacks++;
+    MuonSVDLoad_Private(A, exponent, X);
+    PetscCall(MuonSVDSolve_Private(svd, l, s, X, nsv, tolerance, 0, SVDLAPACK, sigma, m >= n ? left : right, m >= n ? right : left, nconv));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 /* How many of the triples that converged exceed that part of the first, and what was scaled before goes back */
 static PetscErrorCode MuonSVDRank_Private(PetscInt nsv, PetscReal least, int exponent, PetscInt nconv, PetscReal sigma[], PetscInt *count, MuonStatus *status)
 {
@@ -358,13 +386,13 @@ static PetscErrorCode MuonSVDRank_Private(PetscInt nsv, PetscReal least, int exp
 }
 
 /*
-   Of a complex matrix by LAPACK, whatever options say of SLEPc, whose numbers are real: all triples of what the
+   By LAPACK, whatever options say of SLEPc, whose matrices have the scalars of PETSc: all triples of what the
    lines of A are the columns of, or of its conjugate transpose where they are shorter than they are many
 */
-static PetscErrorCode MuonSVDSolvePairs_Private(MuonSVD svd, const MuonArray *A, int exponent, PetscInt nsv, PetscReal sigma[], PetscScalar *left, PetscScalar *right, PetscInt *nconv)
+static PetscErrorCode MuonSVDSolveLAPACK_Private(MuonSVD svd, const MuonArray *A, int exponent, PetscInt nsv, PetscReal sigma[], PetscReal *left, PetscReal *right, PetscInt *nconv)
 {
-  const MuonKernelReal *real = &MuonKernelRealPairs[MUON_PETSCSCALAR];
-  const size_t          m = A->len / 2, n = A->count, l = PetscMax(m, n), s = PetscMin(m, n), size = real->size;
+  const MuonKernelReal *real = A->pairs ? &MuonKernelRealPairs[MUON_PETSCSCALAR] : MUON_PETSCSCALAR == MUON_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
+  const size_t          m = A->len >> A->pairs, n = A->count, l = PetscMax(m, n), s = PetscMin(m, n), size = real->size;
   const PetscBool       wide = m < n ? PETSC_TRUE : PETSC_FALSE;
   char                 *X, *Y, *L, *S;
   PetscReal            *all;
@@ -376,11 +404,14 @@ static PetscErrorCode MuonSVDSolvePairs_Private(MuonSVD svd, const MuonArray *A,
   PetscCall(MuonWorkspaceGet(svd->work, l * s * size, &L));
   PetscCall(MuonWorkspaceGet(svd->work, s * s * size, &S));
   PetscCall(MuonWorkspaceGet(svd->work, s * sizeof(PetscReal), &all));
-  Y = wide ? L : X;
-  real->load(A->len, A->count, A->precision, A->data, A->ld, 1.0, exponent, Y, A->len);
-  if (wide) {
-    real->identity(s, 1.0, S);
-    MuonKernelPairMultiply(MUON_PETSCSCALAR, 1, 0, l, s, s, 1.0, Y, s, S, s, 0.0, X, l);
+  if (!A->pairs) MuonSVDLoad_Private(A, exponent, (PetscReal *)X);
+  else {
+    Y = wide ? L : X;
+    real->load(A->len, A->count, A->precision, A->data, A->ld, 1.0, exponent, Y, A->len);
+    if (wide) {
+      real->identity(s, 1.0, S);
+      MuonKernelPairMultiply(MUON_PETSCSCALAR, 1, 0, l, s, s, 1.0, Y, s, S, s, 0.0, X, l);
+    }
   }
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
   *nconv = real->decompose(l, s, X, all, L, S) == 0 ? nsv : 0;
@@ -389,21 +420,20 @@ static PetscErrorCode MuonSVDSolvePairs_Private(MuonSVD svd, const MuonArray *A,
   if (left != NULL) PetscCall(PetscMemcpy(left, wide ? S : L, m * (size_t)*nconv * size));
   if (right != NULL) PetscCall(PetscMemcpy(right, wide ? L : S, n * (size_t)*nconv * size));
   PetscCall(PetscStrncpy(svd->solver, SVDLAPACK, sizeof(svd->solver)));
-  PetscCall(PetscLogFlops(4.0 * 22.0 * (PetscLogDouble)l * s * s));
+  PetscCall(PetscLogFlops((A->pairs ? 4.0 : 1.0) * 22.0 * (PetscLogDouble)l * s * s));
   PetscCall(MuonWorkspaceRelease(svd->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonArray *A, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
+static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonArray *A, PetscInt nsv, PetscReal sigma[], PetscReal U[], PetscReal V[], PetscInt *count, MuonStatus *status)
 {
   const PetscInt  m = (PetscInt)(A->len >> A->pairs), n = (PetscInt)A->count, l = PetscMax(m, n), s = PetscMin(m, n);
-  const PetscReal eps = PetscMax(PETSC_MACHINE_EPSILON, (PetscReal)(2.0 * MuonArrayKernels(A)->unit)), tolerance = svd->tolerance == (PetscReal)PETSC_DETERMINE ? 8 * eps : PetscMax(svd->tolerance, 8 * PETSC_MACHINE_EPSILON);
+  const PetscReal eps = PetscMax(PETSC_MACHINE_EPSILON, (PetscReal)(2.0 * MuonArrayKernels(A)->unit));
   /* The factors of the transpose are those of the matrix in exchange */
-  PetscScalar *left = A->rowmajor ? V : U, *right = A->rowmajor ? U : V, *X;
-  const char  *solver;
-  PetscInt     nconv;
-  double       norm;
-  int          exponent;
+  PetscReal *left = A->rowmajor ? V : U, *right = A->rowmajor ? U : V;
+  PetscInt   nconv = 0;
+  double     norm;
+  int        exponent;
 
   PetscFunctionBegin;
   *count  = 0;
@@ -416,28 +446,13 @@ static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonAr
   PetscCall(PetscFPTrapPop());
   if (norm == HUGE_VAL) *status = MUON_STATUS_NANORINF;
   if (norm == HUGE_VAL || norm == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (A->pairs) {
-    PetscCall(MuonSVDSolvePairs_Private(svd, A, exponent, nsv, sigma, left, right, &nconv));
-    PetscCall(MuonSVDRank_Private(nsv, (PetscReal)l * eps, exponent, nconv, sigma, count, status));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MuonSVDStart());
-  PetscCall(MuonWorkspaceGet(svd->work, (size_t)l * s * sizeof(PetscScalar), &X));
-  /* Scaling by a power of two keeps A^T A in range and changes no bit of the vectors */
-  MuonSVDLoad_Private(A, exponent, X);
-  /*
-     Where few triples are wanted Lanczos is faster. SLEPc's cross is as fast but ends the program with an
-     error on matrices of low rank, which residuals are
-  */
-  solver = 8 * nsv < s && s > 32 ? SVDTRLANCZOS : SVDLAPACK;
-  PetscCall(MuonSVDSolve_Private(svd, l, s, X, nsv, tolerance, svd->nread, solver, sigma, m >= n ? left : right, m >= n ? right : left, &nconv));
-  if (nconv < nsv) {
-    PetscCall(PetscInfo(NULL, "Solver %s found %" PetscInt_FMT " of %" PetscInt_FMT " singular triples of a %zu x %zu matrix: LAPACK takes over\n", svd->solver, nconv, nsv, MuonArrayRows(A), MuonArrayColumns(A)));
-    svd->fallbacks++;
-    MuonSVDLoad_Private(A, exponent, X);
-    PetscCall(MuonSVDSolve_Private(svd, l, s, X, nsv, tolerance, 0, SVDLAPACK, sigma, m >= n ? left : right, m >= n ? right : left, &nconv));
-  }
-  PetscCall(MuonSVDRank_Private(nsv, l * eps, exponent, nconv, sigma, count, status));
+#if defined(PETSC_USE_COMPLEX)
+  PetscCall(MuonSVDSolveLAPACK_Private(svd, A, exponent, nsv, sigma, left, right, &nconv));
+#else
+  if (A->pairs) PetscCall(MuonSVDSolveLAPACK_Private(svd, A, exponent, nsv, sigma, left, right, &nconv));
+  else PetscCall(MuonSVDSolveSlepc_Private(svd, A, exponent, nsv, eps, sigma, left, right, &nconv));
+#endif
+  PetscCall(MuonSVDRank_Private(nsv, (PetscReal)l * eps, exponent, nconv, sigma, count, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -454,10 +469,10 @@ static PetscErrorCode MuonSVDErrorOfAll_Private(const MuonMatrix *A, PetscErrorC
 }
 
 /* The first rank has the whole matrix, in the precision and order of its parts, and the whole U */
-static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, const MuonMatrix *A, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
+static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, const MuonMatrix *A, PetscInt nsv, PetscReal sigma[], PetscReal U[], PetscReal V[], PetscInt *count, MuonStatus *status)
 {
   MuonArray      whole = A->here, vectors, part;
-  PetscScalar   *P     = NULL;
+  PetscReal     *P     = NULL;
   PetscMPIInt    values, length, answer[2] = {0, 0};
   PetscErrorCode ierr = PETSC_SUCCESS;
 
@@ -468,7 +483,7 @@ static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, const MuonMatr
   PetscCall(MuonSVDStart());
   if (A->rank == 0) {
     ierr = MuonWorkspaceGetArray(svd->work, &whole, whole.precision, &whole);
-    if (ierr == PETSC_SUCCESS && U != NULL) ierr = MuonWorkspaceGet(svd->work, ((size_t)A->rows << whole.pairs) * nsv * sizeof(PetscScalar), &P);
+    if (ierr == PETSC_SUCCESS && U != NULL) ierr = MuonWorkspaceGet(svd->work, ((size_t)A->rows << whole.pairs) * nsv * sizeof(PetscReal), &P);
   }
   PetscCall(MuonSVDErrorOfAll_Private(A, ierr));
   PetscCall(MuonMatrixMoveRows(A, &A->here, &whole, PETSC_TRUE));
@@ -488,21 +503,21 @@ static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, const MuonMatr
     MPI_Datatype column;
 
     PetscCall(PetscMPIIntCast(A->columns << whole.pairs, &length));
-    PetscCallMPI(MPI_Type_contiguous(length, MPIU_SCALAR, &column));
+    PetscCallMPI(MPI_Type_contiguous(length, MPIU_REAL, &column));
     PetscCallMPI(MPI_Type_commit(&column));
     PetscCallMPI(MPI_Bcast(V, values, column, 0, A->comm));
     PetscCallMPI(MPI_Type_free(&column));
   }
   if (U != NULL) {
-    part       = MuonArrayOfScalars((PetscInt)MuonArrayRows(&A->here) << whole.pairs, *count, U, 0);
-    vectors    = MuonArrayOfScalars(A->rows << whole.pairs, *count, P, 0);
+    part       = MuonArrayOfReals((PetscInt)MuonArrayRows(&A->here) << whole.pairs, *count, U, 0);
+    vectors    = MuonArrayOfReals(A->rows << whole.pairs, *count, P, 0);
     part.pairs = vectors.pairs = whole.pairs;
     PetscCall(MuonMatrixMoveRows(A, &part, &vectors, PETSC_FALSE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonSVDCompute(MuonSVD svd, const MuonMatrix *A, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
+PetscErrorCode MuonSVDCompute(MuonSVD svd, const MuonMatrix *A, PetscInt nsv, PetscReal sigma[], PetscReal U[], PetscReal V[], PetscInt *count, MuonStatus *status)
 {
   MuonMark mark;
 
@@ -520,30 +535,20 @@ PetscErrorCode MuonSVDCompute(MuonSVD svd, const MuonMatrix *A, PetscInt nsv, Pe
 
 /*
    In row-major memory the transpose, in which the factors are exchanged; in another precision than
-   PetscScalar's it is rounded at the end
+   PetscReal it is rounded at the end
 */
-PetscErrorCode MuonSVDMultiply(MuonWorkspace work, PetscScalar a, PetscInt count, const PetscScalar U[], const PetscScalar V[], const MuonArray *D)
+PetscErrorCode MuonSVDMultiply(MuonWorkspace work, PetscReal a, PetscInt count, const PetscReal U[], const PetscReal V[], const MuonArray *D)
 {
-  const PetscScalar zero = 0.0;
-  PetscBLASInt      bm, bn, bk, bld;
-  MuonArray         product = *D;
+  const PetscReal *left = D->rowmajor ? V : U, *right = D->rowmajor ? U : V;
+  MuonArray        product = *D;
 
   PetscFunctionBegin;
   if (MuonArrayEntries(D) == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (D->precision != MUON_PETSCSCALAR) PetscCall(MuonWorkspaceGetArray(work, D, MUON_PETSCSCALAR, &product));
-  if (D->pairs) {
-    MuonKernelPairMultiply(MUON_PETSCSCALAR, 0, 1, D->len / 2, D->count, (size_t)count, (double)a, D->rowmajor ? V : U, D->len / 2, D->rowmajor ? U : V, D->count, 0.0, product.data, PetscMax(product.ld, product.len) / 2);
-    if (product.data != D->data) MuonArrayAxpby(1.0, &product, 0.0, D);
-    PetscCall(PetscLogFlops(4.0 * D->len * D->count * count));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(PetscBLASIntCast((PetscInt)D->len, &bm));
-  PetscCall(PetscBLASIntCast((PetscInt)D->count, &bn));
-  PetscCall(PetscBLASIntCast(count, &bk));
-  PetscCall(PetscBLASIntCast((PetscInt)PetscMax(product.ld, product.len), &bld));
-  PetscCallBLAS("BLASgemm", BLASgemm_("N", "T", &bm, &bn, &bk, &a, D->rowmajor ? V : U, &bm, D->rowmajor ? U : V, &bn, &zero, (PetscScalar *)product.data, &bld));
+  if (D->pairs) MuonKernelPairMultiply(MUON_PETSCSCALAR, 0, 1, D->len / 2, D->count, (size_t)count, (double)a, left, D->len / 2, right, D->count, 0.0, product.data, PetscMax(product.ld, product.len) / 2);
+  else MuonKernelsGet(MUON_PETSCSCALAR, MUON_HOST)->Multiply(0, 1, D->len, D->count, (size_t)count, (double)a, left, D->len, right, D->count, 0.0, product.data, PetscMax(product.ld, product.len));
   if (product.data != D->data) MuonArrayAxpby(1.0, &product, 0.0, D);
-  PetscCall(PetscLogFlops(2.0 * D->len * D->count * count));
+  PetscCall(PetscLogFlops((D->pairs ? 4.0 : 2.0) * (PetscLogDouble)D->len * D->count * count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

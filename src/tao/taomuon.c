@@ -363,6 +363,7 @@ static PetscErrorCode TaoCreate_Muon(Tao tao)
   TAO_Muon *tm;
 
   PetscFunctionBegin;
+  PetscCheck(!PetscDefined(USE_COMPLEX), PetscObjectComm((PetscObject)tao), PETSC_ERR_SUP, "TaoSetType() " TAOMUON ": the scalars of this PETSc are complex, expected real ones; a Muon takes complex vectors by MuonAddVecLayers()");
   PetscCall(PetscNew(&tm));
   tao->data                = (void *)tm;
   tao->ops->setup          = TaoSetUp_Muon;

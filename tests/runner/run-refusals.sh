@@ -28,8 +28,6 @@ refuses() {
   fi
 }
 
-petsc complex double 26 yes 26
-refuses "PetscMuon needs a PETSc with real scalars"
 petsc real __float128 26 yes 26
 refuses "double or single precision"
 petsc real double 17 yes 17

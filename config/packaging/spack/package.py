@@ -25,8 +25,8 @@ class Petscmuon(MakefilePackage):
     depends_on("python@3.7:", type=("build", "run"))
     depends_on("py-numpy", type="run", when="+python")
     depends_on("mpi")
-    # Complex scalars are refused: there is no variant for them
-    depends_on("petsc@3.18: +shared ~complex")
+    depends_on("petsc@3.18: +shared")
+    depends_on("petsc ~complex", when="+python")
     for minor in range(18, 28):
         depends_on(f"slepc@3.{minor}", when=f"^petsc@3.{minor}")
     depends_on("kokkos@3.4:", when="+kokkos")

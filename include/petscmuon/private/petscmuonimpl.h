@@ -123,6 +123,7 @@ typedef struct {
 #endif
 
 /* An array of PETSc's scalars of the caller's: m x n, column-major */
+PETSC_EXTERN MuonArray MuonArrayOfReals(PetscInt m, PetscInt n, const PetscReal *data, PetscInt ld);
 PETSC_EXTERN MuonArray MuonArrayOfScalars(PetscInt m, PetscInt n, const PetscScalar *data, PetscInt ld);
 /*
    The border of the library: dense matrices, sequential or with their rows on many ranks, as arrays in their
@@ -270,8 +271,8 @@ PETSC_EXTERN PetscErrorCode MuonSVDSetFromOptions(MuonSVD, PetscObject parent, c
 PETSC_EXTERN PetscErrorCode MuonSVDSetTolerance(MuonSVD, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonSVDSetUp(MuonSVD);
 PETSC_EXTERN PetscErrorCode MuonSVDHash(MuonSVD, unsigned int *);
-PETSC_EXTERN PetscErrorCode MuonSVDCompute(MuonSVD, const MuonMatrix *, PetscInt, PetscReal[], PetscScalar[], PetscScalar[], PetscInt *, MuonStatus *);
-PETSC_EXTERN PetscErrorCode MuonSVDMultiply(MuonWorkspace, PetscScalar a, PetscInt count, const PetscScalar U[], const PetscScalar V[], const MuonArray *D);
+PETSC_EXTERN PetscErrorCode MuonSVDCompute(MuonSVD, const MuonMatrix *, PetscInt, PetscReal[], PetscReal[], PetscReal[], PetscInt *, MuonStatus *);
+PETSC_EXTERN PetscErrorCode MuonSVDMultiply(MuonWorkspace, PetscReal a, PetscInt count, const PetscReal U[], const PetscReal V[], const MuonArray *D);
 PETSC_EXTERN PetscErrorCode MuonSVDGetFlops(PetscInt, PetscInt, PetscInt, PetscLogDouble *);
 PETSC_EXTERN PetscErrorCode MuonSVDView(MuonSVD, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonSVDDestroy(MuonSVD *);

@@ -8,6 +8,7 @@ static PetscErrorCode MuonCompressorGetArray_Private(MuonCompressor c, Mat A, co
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &dense));
   MuonCompressorCheck(c, dense, PETSC_ERR_ARG_WRONG, "", "%s is a matrix of type %s, expected %s", what, ((PetscObject)A)->type_name, MATSEQDENSE);
   PetscCall(MuonMatGetMatrix(A, write, matrix));
+  MuonCompressorCheck(c, !matrix->here.pairs || c->onpairs, PETSC_ERR_SUP, "", "%s is complex, and the type %s is of real matrices", what, ((PetscObject)c)->type_name);
   MuonCompressorCheck(c, same == NULL || (matrix->here.len == same->len && matrix->here.count == same->count), PETSC_ERR_ARG_SIZ, "", "%s is %zu x %zu, expected %zu x %zu", what, matrix->here.len, matrix->here.count, same->len, same->count);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

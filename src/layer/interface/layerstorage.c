@@ -271,9 +271,11 @@ PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer layer, MuonLayerStorage s
 
 PetscErrorCode MuonLayerCheckReal_Private(MuonLayer layer)
 {
+  const char *const field = MuonFields[PetscDefined(USE_COMPLEX)];
+
   PetscFunctionBegin;
-  PetscCheck(!layer->shape.pairs || PetscDefined(USE_COMPLEX), PetscObjectComm((PetscObject)layer), PETSC_ERR_SUP, "Layer \"%s\" is complex, and a matrix of this PETSc is real, expected a real layer; MuonLayerGetWeightsArray() gives its weights",
-             ((PetscObject)layer)->name);
+  PetscCheck(layer->shape.pairs == PetscDefined(USE_COMPLEX), PetscObjectComm((PetscObject)layer), PETSC_ERR_SUP, "Layer \"%s\" is %s, and a matrix of this PETSc is %s, expected a %s layer; MuonLayerGetWeightsArray() gives its weights",
+             ((PetscObject)layer)->name, MuonFields[layer->shape.pairs], field, field);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -257,6 +257,14 @@ PetscErrorCode MuonLMOStart_Private(MuonLMO lmo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonLMOCheckField_Private(MuonLMO lmo, const MuonMatrix *G)
+{
+  PetscFunctionBegin;
+  lmo->pairs = G->here.pairs;
+  PetscCheck(!lmo->pairs || lmo->onpairs, PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "-%slmo_type %s is of real matrices, and this one is complex", ((PetscObject)lmo)->prefix ? ((PetscObject)lmo)->prefix : "", ((PetscObject)lmo)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Alone, or those of one type that takes several in one call of it */
 PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonMatrix G[], const MuonMatrix D[], double value[], MuonStatus status[])
 {
@@ -273,6 +281,7 @@ PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonM
   PetscCall(PetscLogEventBegin(MUON_LMO, lmo[0], 0, 0, 0));
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(MuonLMOStart_Private(lmo[k]));
+    PetscCall(MuonLMOCheckField_Private(lmo[k], &G[k]));
     value[k] = 0.0;
     if (lmo[k]->ops->applymany == NULL) {
       PetscCall(MuonWorkspaceMark(lmo[k]->work, &mark));
@@ -320,6 +329,7 @@ PetscErrorCode MuonLMOComputeNormMatrix(MuonLMO lmo, PetscBool dual, const MuonM
 
   PetscFunctionBegin;
   PetscCall(MuonLMOStart_Private(lmo));
+  PetscCall(MuonLMOCheckField_Private(lmo, X));
   PetscCall(MuonWorkspaceMark(lmo->work, &mark));
   PetscUseTypeMethod(lmo, norm, dual, X, &value);
   PetscCall(MuonWorkspaceRelease(lmo->work, &mark));

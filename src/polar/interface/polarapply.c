@@ -59,6 +59,7 @@ PetscErrorCode MuonPolarApplyMatrices(double scale, PetscInt n, const MuonPolar 
 
     PetscCheck(g->len == q->len && g->count == q->count && g->precision == q->precision && g->rowmajor == q->rowmajor && g->pairs == q->pairs && G[k].size == Q[k].size, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
                "MuonPolar with options prefix \"%s\": the arrays of a matrix and of its factor differ, expected one shape, precision, order and field", MuonPolarPrefix_Private(polar[k]));
+    polar[k]->pairs = g->pairs;
     PetscCall(MuonPolarSetUp(polar[k]));
     if (g->memory == MUON_HOST) memory = MUON_HOST;
   }
@@ -152,6 +153,9 @@ PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Ma
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscCheck(n >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "MuonPolar with options prefix \"%s\": %" PetscInt_FMT " matrices", MuonPolarPrefix_Private(polar), n);
+  PetscCall(MuonPolarSetDefaultType_Private(polar));
+  PetscCheck(!PetscDefined(USE_COMPLEX) || polar->onpairs, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "-%slmo_polar_type %s is of real matrices, and those of this PETSc are complex", MuonPolarPrefix_Private(polar),
+             ((PetscObject)polar)->type_name);
   for (PetscInt k = 0; k < n; k++) {
     PetscValidHeaderSpecific(G[k], MAT_CLASSID, 3);
     PetscValidHeaderSpecific(Q[k], MAT_CLASSID, 4);

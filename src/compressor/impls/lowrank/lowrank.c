@@ -68,7 +68,7 @@ static PetscErrorCode MuonCompressorTriples_Private(MuonCompressor c, const Muon
 {
   const MuonKernels *kernels = MuonArrayKernels(T);
   const size_t       m = T->len, n = T->count << T->pairs, rank = (size_t)MuonCompressorRank_Private(c, T);
-  PetscScalar       *U, *V, *block;
+  PetscReal         *U, *V, *block;
   MuonArray          X;
   MuonMatrix         matrix;
   double             nearest, variance;
@@ -76,7 +76,7 @@ static PetscErrorCode MuonCompressorTriples_Private(MuonCompressor c, const Muon
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
-  PetscCall(MuonWorkspaceGet(c->work, rank * (1 + n + m) * sizeof(PetscScalar), &block));
+  PetscCall(MuonWorkspaceGet(c->work, rank * (1 + n + m) * sizeof(PetscReal), &block));
   PetscCall(MuonWorkspaceGet(c->work, rank * sizeof(PetscReal), sigma));
   V = block + rank;
   U = V + rank * n;
