@@ -32,11 +32,6 @@ static double Nearest(double x, int p)
   return ldexp(rint(ldexp(x, p - exponent)), exponent - p);
 }
 
-static int Bit(const unsigned char *bits, size_t e)
-{
-  return bits[e / 8] >> e % 8 & 1;
-}
-
 /*
    Every entry of Z is the number in double, rounded once or, where each of two products and their sum
    are rounded, up to eps of both. Two of the coefficients are powers of two, so that no product is rounded.
