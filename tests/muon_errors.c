@@ -108,7 +108,7 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(AddMat(p->muon, last ? "x" : "y", 3, 2, 0));
     PetscCall(AddMat(p->muon, last ? "y" : "x", 3, 2, 0));
   }
-  if (Is(wrong, "rank_type") && last) PetscCall(MuonLayerSetType(p->layer[1], MUONLAYERSGD));
+  if (Is(wrong, "rank_layer_type") && last) PetscCall(MuonLayerSetType(p->layer[1], MUONLAYERSGD));
   if (Is(wrong, "rank_frozen") && last) PetscCall(MuonLayerSetType(p->layer[1], MUONLAYERFROZEN));
   if (Is(wrong, "rank_norm") && last) {
     PetscCall(MuonLayerGetLMO(p->layer[1], &lmo));
@@ -401,7 +401,7 @@ int main(int argc, char **argv)
       rank_number         | -wrong rank_number                                             | between 6 and 7 layers
     test:
       suffix: rank_scale
-      args: -wrong {{rank_scale rank_layer_momentum rank_type rank_frozen rank_norm rank_polynomial}}
+      args: -wrong {{rank_scale rank_layer_momentum rank_layer_type rank_frozen rank_norm rank_polynomial}}
       error: The options of the optimizer differ between the ranks: layer h0.qkv: -
     table: suffix | args | error
       rank_exponent | -wrong rank_exponent -muon_layer_h0.qkv_lmo_type mixed      | layer h0.qkv: -muon_layer_h0.qkv_lmo_mixed_exponent_q 3 on rank 0 and 3.25
