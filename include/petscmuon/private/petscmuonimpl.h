@@ -122,7 +122,7 @@ typedef struct {
   #define MUON_PETSCSCALAR MUON_DOUBLE
 #endif
 
-/* An array of PETSc's scalars of the caller's: m x n, column-major */
+/* Arrays of the caller's, m x n, column-major. Scalars are pairs of reals where those of PETSc are complex */
 PETSC_EXTERN MuonArray MuonArrayOfReals(PetscInt m, PetscInt n, const PetscReal *data, PetscInt ld);
 PETSC_EXTERN MuonArray MuonArrayOfScalars(PetscInt m, PetscInt n, const PetscScalar *data, PetscInt ld);
 /*
@@ -242,9 +242,9 @@ static inline void MuonArraySwap(MuonArray *a, MuonArray *b)
    to need it on all ranks), answers a zero, empty or non-finite matrix itself.
 
    MuonSVDCompute() gives the nsv largest singular triples of the matrix A of any precision and order of its
-   entries, which are rounded to PetscScalar where it has fewer digits: sigma[] decreasing, U (m x nsv) and V
+   entries, which are rounded to PetscReal where it has fewer digits: sigma[] decreasing, U (m x nsv) and V
    (n x nsv) column-major with leading dimensions m and n; count is how many of them exceed max(m,n) eps
-   sigma_1, where eps is that of A or of PetscScalar, whichever is larger (the canonical rank when nsv =
+   sigma_1, where eps is that of A or of PetscReal, whichever is larger (the canonical rank when nsv =
    min(m,n)); the arrays past count are not set. Either of U and V may be NULL. The caller's A is not
    modified.
 
