@@ -85,7 +85,7 @@ class Paper(unittest.TestCase):
 
     loss = lambda: float(re.search(r"\\newcommand\{\\RivalsQsgd\}\{(.*)\}", makenumbers.make("store")).group(1))
     before, seeds = loss(), int(re.search("EF21, 4 bits & ([0-9]+) &", makenumbers.make("store")).group(1))
-    for plan in ("rivals", "decay"): # they share the run
+    for plan in ("rivals", "decay", "local"): # they share the run
       change(plan, worse(("-nanogpt_runs ef21", "-ef21_compressor qsgd", "-nanogpt_seed 3 "), 0.1))
     self.assertAlmostEqual(loss(), before + 0.1 / seeds, delta=1.01e-4)
     change("table2", lambda row: "topk -ef21_compressor_ratio 0.05 " not in row["options"])
