@@ -172,13 +172,20 @@ PetscErrorCode MuonSVDSetUp(MuonSVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The dense kernels of its field, in the precision of PETSc */
+static const MuonKernelReal *MuonSVDReal_Private(const MuonArray *A)
+{
+  if (A->pairs) return &MuonKernelRealPairs[MUON_PETSCSCALAR];
+  return MUON_PETSCSCALAR == MUON_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
+}
+
 /*
    X (long x short) is what the lines of A are the columns of, or its transpose where the lines are shorter
    than they are many, times 2^-exponent
 */
 static void MuonSVDLoad_Private(const MuonArray *A, int exponent, PetscReal *X)
 {
-  const MuonKernelReal *real  = MUON_PETSCSCALAR == MUON_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
+  const MuonKernelReal *real  = MuonSVDReal_Private(A);
   const size_t          block = 16, size = MuonArrayEntryBytes(A);
 
   if (A->len >= A->count) {
@@ -391,7 +398,7 @@ static PetscErrorCode MuonSVDRank_Private(PetscInt nsv, PetscReal least, int exp
 */
 static PetscErrorCode MuonSVDSolveLAPACK_Private(MuonSVD svd, const MuonArray *A, int exponent, PetscInt nsv, PetscReal sigma[], PetscReal *left, PetscReal *right, PetscInt *nconv)
 {
-  const MuonKernelReal *real = A->pairs ? &MuonKernelRealPairs[MUON_PETSCSCALAR] : MUON_PETSCSCALAR == MUON_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
+  const MuonKernelReal *real = MuonSVDReal_Private(A);
   const size_t          m = A->len >> A->pairs, n = A->count, l = PetscMax(m, n), s = PetscMin(m, n), size = real->size;
   const PetscBool       wide = m < n ? PETSC_TRUE : PETSC_FALSE;
   char                 *X, *Y, *L, *S;
