@@ -313,18 +313,13 @@ struct _p_Muon {
   MuonShard                  *shard;         /* of all groups, one group behind the other */
   MuonExchange                exchange;      /* what is chosen for all groups; where every rank is a worker it is the group's own. Ranks agree on it */
   MuonAssemblyOptions         assembly;      /* of all groups */
-  int                         assembly_kind; /* a MuonAssemblyKind, or PETSC_DETERMINE */
   MuonWorkspace               work;
   MuonObjectiveAndGradientFn *objective;
   void                       *objectivectx;
 
-  PetscReal          learning_rate, momentum, dampening, weight_decay;
   PetscInt           max_steps, node_size;
-  MuonMomentumStyle  momentum_style;
   MuonNesterovType   nesterov;
   int                momentum_at; /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
-  MuonShapeFactor    shape_factor;
-  MuonStepType       step_type;
   PetscBool          leaveswarned; /* that a polar factor may be outside of the unit ball, in sharp steps */
   MuonStatePrecision state_precision, downlink_precision;
   PetscInt64         seed;
@@ -376,7 +371,7 @@ struct _p_Muon {
   PetscReal             score;           /* of the last step, -1 where no group has one */
   PetscBool             save, continues; /* some rank was asked for a checkpoint; a run that was saved goes on: files of monitors too */
   struct _n_MuonSaving *saving;          /* checkpoints and restarts: in muoncheckpoint.h */
-  struct _n_MuonRates  *rates;           /* what changes with the step, and rates of types: in muonschedule.h */
+  struct _n_MuonRates  *rates;           /* of momentum and steps, what changes with the step: in muonschedule.h */
 
   MuonCompressor compressor[2]; /* up and down, made by a type: what its options say of all layers; else NULL */
   void          *data;

@@ -51,7 +51,7 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
   if (((PetscObject)muon)->type_name == NULL) PetscCall(MuonSetType(muon, MUONEF21));
   if (muon->momentum_at == PETSC_DETERMINE) PetscCall(MuonParametersPut((PetscObject)muon, "momentum_at", (double)muon->ops->momentum_at));
   PetscCall(MuonCheckRanksAgree_Private(muon, PETSC_FALSE));
-  PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, muon->momentum_style, muon->nesterov));
+  PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, muon->rates->momentum_style, muon->nesterov));
   PetscCall(PetscFree(muon->active));
   PetscCall(PetscMalloc1(muon->nlayers, &muon->active));
   muon->nactive       = 0;
