@@ -92,7 +92,7 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall((*muon->group[g]->ops->setup)(muon, muon->group[g]));
   PetscCall(MuonExchangeSetUp(muon->exchange));
   for (PetscInt p = 0; p < muon->nshards; p++) {
-    muon->shard[p].layer->keepsmomentum = MuonNeedsMomentum_Private(muon, muon->shard[p].layer);
+    if (MuonNeedsMomentum_Private(muon, muon->shard[p].layer) == PETSC_FALSE) muon->shard[p].layer->keepsmomentum = PETSC_FALSE;
     PetscCall(MuonShardSetUpState_Private(muon, &muon->shard[p]));
     if (MuonGroupIsAway(muon->shard[p].group) == PETSC_FALSE) PetscCall(MuonShardMakeState_Private(muon, &muon->shard[p]));
   }
