@@ -72,6 +72,8 @@ typedef struct {
   unsigned int     hashofall, hashofsample;
 } MuonLayerNote;
 
+typedef struct _n_MuonLayerGradient MuonLayerGradient;
+
 typedef struct _n_MuonSlots *MuonSlots; /* state of its slots, in src/layer/muonslot.h */
 
 struct _p_MuonLayer {
@@ -99,19 +101,9 @@ struct _p_MuonLayer {
   PetscInt       skip;  /* and how many entries here are before it */
   MuonLayerArray array;
   MuonArray      shape; /* of the weights that are here, as rows of the M x N matrix, without data and gaps */
-  /*
-     The gradient: the caller's own for this step, or our buffer, which has no gaps and the weights' precision
-     and is made when first asked for
-  */
-  PetscBool        wholetype;     /* on one rank: the Mat or Vec of the gradient is sequential, whatever that of the weights is */
-  PetscBool        wholegradient; /* every rank of the worker has one of the full matrix, to be averaged; else it has the rows of the weights */
-  PetscBool        nogradient;    /* the caller declared that there is none */
-  PetscBool        provided;      /* a gradient was taken or given since the last step */
-  PetscObject      given;         /* the caller's Mat or Vec */
-  const void      *givenarray;    /* or array */
-  MuonArray        gradient;      /* our buffer */
-  PetscObject      shown;         /* the Mat or Vec that shows it to the caller; of a Mat on a device it holds the gradient itself */
-  PetscObjectState state_used;    /* of shown, after the last step */
+  MuonLayerGradient *gradient;      /* of this step, in layergradient.c */
+  PetscBool          wholegradient; /* every rank of the worker has one of the full matrix, to be averaged; else it has the rows of the weights */
+  PetscBool          nogradient;    /* the caller declared that there is none */
 
   MuonBlocks       blocks; /* to each of which the LMO is applied */
   MuonLMO          lmo;
@@ -126,7 +118,7 @@ struct _p_MuonLayer {
   PetscBool        workermomentum;    /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
   PetscBool        onpairs;           /* likewise complex matrices are legal, unless the type says no */
   PetscBool        onrows;            /* and matrices whose rows are spread over ranks */
-  PetscBool        keepsmomentum;     /* set by the driver at its set-up: worker or server keeps a momentum of this layer */
+  PetscBool        keepsmomentum;     /* set by the driver, may be cleared by a type in configure(): worker or server keeps a momentum of this layer */
   PetscMPIInt      owner;             /* -1: every rank */
   int              assembly;          /* of the driver: a MuonAssemblyKind, or PETSC_DETERMINE */
   void            *shard;             /* set by the driver: its MuonShard, NULL where the layer is frozen and before the set-up */
@@ -233,7 +225,9 @@ PETSC_INTERN PetscErrorCode MuonLayerCheckMemory_Private(const char name[], Muon
 /* A Mat, or the part of a Vec or of memory that is the layer's, as an array that has the shape of its rows here */
 PETSC_INTERN PetscErrorCode MuonLayerOpen_Private(MuonLayer, PetscObject, const void *data, PetscBool write, MuonArray *);
 PETSC_INTERN PetscErrorCode MuonLayerClose_Private(MuonLayer, PetscObject, PetscBool write, MuonArray *);
+PETSC_INTERN PetscErrorCode MuonLayerCreateGradient_Private(MuonLayer);
 PETSC_INTERN PetscErrorCode MuonLayerResetGradient_Private(MuonLayer);
+PETSC_INTERN PetscErrorCode MuonLayerVisitGradient_Private(MuonLayer, MuonStateVisitor *);
 /* Of the whole matrix: more than a PetscInt may hold */
 static inline PetscInt64 MuonLayerEntries(MuonLayer layer)
 {

@@ -270,6 +270,7 @@ PetscErrorCode MuonLayerDestroy(MuonLayer *layer)
   PetscTryTypeMethod(*layer, destroy);
   PetscCall(PetscFree((*layer)->data));
   PetscCall(PetscFree((*layer)->slots));
+  PetscCall(PetscFree((*layer)->gradient));
   PetscCall(MuonLMODestroy(&(*layer)->lmo));
   PetscCall(MuonBlocksDestroy_Private(&(*layer)->blocks));
   PetscCall(PetscObjectDestroy(&(*layer)->weights));

@@ -21,7 +21,7 @@ PetscErrorCode MuonLayerVisitState(MuonLayer layer, MuonStateVisitor *visitor)
   PetscFunctionBegin;
   visitor->layer  = ((PetscObject)layer)->name;
   visitor->holder = MUON_STATE_WORKER;
-  PetscCall(MuonStateVisitArray(visitor, "gradient", PETSC_TRUE, PETSC_TRUE, &layer->gradient));
+  PetscCall(MuonLayerVisitGradient_Private(layer, visitor));
   visitor->holder = layer->alone ? MUON_STATE_WORKER : layer->owner < 0 ? MUON_STATE_EVERYONE : MUON_STATE_SERVER;
   PetscTryTypeMethod(layer, visitstate, visitor);
   PetscFunctionReturn(PETSC_SUCCESS);

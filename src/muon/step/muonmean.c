@@ -107,7 +107,7 @@ static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRe
   PetscCall(MuonWorkspaceGetBatch(muon->work, &batch));
   PetscCall(PetscMalloc2(group->nshards, &owned, group->nshards, &task));
   for (PetscInt k = 0; k < group->nshards; k++) {
-    if (group->shard[group->exchange->order[k]].owns) owned[n++] = &group->shard[group->exchange->order[k]];
+    if (MuonShardOwns(&group->shard[group->exchange->order[k]])) owned[n++] = &group->shard[group->exchange->order[k]];
   }
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
   for (PetscInt first = 0, run; first < n; first += run) {
@@ -147,7 +147,7 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonStatu
   if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK && shard->round->down_got.bytes == 0) {
     if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerValidateStep(shard->layer, bytes, message, muon->count_entropy, &cost, &valid));
     else PetscCall(MuonCompressorValidateArray(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->round->down_got, &valid));
-    if (valid) MuonCountMessage_Private(muon, shard->group, shard, 1, shard->owns, &cost);
+    if (valid) MuonCountMessage_Private(muon, shard->group, shard, 1, MuonShardOwns(shard), &cost);
     else received = MUON_STATUS_CORRUPT;
   }
   MuonStatusMerge(received, status);
@@ -161,7 +161,7 @@ static PetscErrorCode MuonServers_Mean(Muon muon, MuonGroup group, MuonRecord *r
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeMoveEnd(group->exchange));
-  if (group->no_downlink == PETSC_FALSE) PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, group->round));
+  if (group->no_downlink == PETSC_FALSE) PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, MuonGroupStep(muon, group)));
   for (PetscInt k = 0; k < group->nshards; k++) group->shard[k].round->down_got.bytes = 0;
   if (group->assembly != NULL) PetscCall(MuonServeAssembled_Private(muon, group, record, status));
   else {
@@ -208,7 +208,7 @@ static PetscErrorCode MuonCommit_Mean(Muon muon, MuonShard *shard)
   MuonArray whole;
 
   PetscFunctionBegin;
-  if (MuonGroupSendsArrays(shard->group, 1) && shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonGroupSendsArrays(shard->group, 1) && MuonShardOwns(shard) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole));
   PetscCall(MuonShardMove_Private(muon, shard, &shard->round->info, &whole));
   PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole));
