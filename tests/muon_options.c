@@ -452,32 +452,23 @@ int main(int argc, char **argv)
     nsize: 2
     args: -what solve -muon_view
     filter: grep -v "memory\|buffers\|load\|PetscMuon Rel" | sed "s/rank [0-9]/a rank/"
-    test:
-      suffix: view_ef21
-      args: -muon_layer_h0.qkv_ef21_compressor topk -ef21_server_compressor natural -muon_exchange_type layerwise
-    test:
-      suffix: view_lowrank
-      args: -ef21_compressor powersgd -ef21_compressor_powersgd_sweeps 2 -muon_layer_h0.qkv_ef21_compressor_powersgd_oversampling 4 -ef21_server_compressor topsvd -ef21_server_compressor_rank 2
-    test:
-      suffix: view_dense
-      args: -muon_type dense -muon_exchange_type star -muon_nesterov ema -muon_learning_rate 0.5 -muon_layer_embed_scale 2
+    table: suffix | args
+      view_ef21    | -muon_layer_h0.qkv_ef21_compressor topk -ef21_server_compressor natural -muon_exchange_type layerwise
+      view_lowrank | -ef21_compressor powersgd -ef21_compressor_powersgd_sweeps 2 -muon_layer_h0.qkv_ef21_compressor_powersgd_oversampling 4 -ef21_server_compressor topsvd -ef21_server_compressor_rank 2
+      view_dense   | -muon_type dense -muon_exchange_type star -muon_nesterov ema -muon_learning_rate 0.5 -muon_layer_embed_scale 2
 
   # A step late: what is shown, and what it does not go with
   testset:
     args: -what solve -muon_delay
-    test:
-      suffix: delay
-      nsize: 2
-      args: 1 -muon_delay_correction -muon_view
-      filter: grep -o -E "delay.*|type: layer.*|load: the busiest worker"
-    table: suffix | nsize | args | error
-      delay_two        |   | 2                                                                                                                           | -muon_delay 2. must be in [0.,1.]
-      delay_correction |   | 0 -muon_delay_correction                                                                                                    | -muon_delay_correction: nothing is late with -muon_delay 0, expected 1
-      delay_local      |   | 1 -muon_type local                                                                                                          | -muon_delay 1: with -muon_type local rounds are late, not steps; expected -outer_muon_delay 1
-      delay_theory     |   | 1 -muon_type ef21 -muon_theory smooth -muon_theory_L0 1                                                                     | -muon_delay 1: the theorem of -muon_theory
-      delay_clip       |   | 1 -muon_type dense -muon_clip 1                                                                                             | -muon_delay 1: with -muon_clip 1. the mean gradient
-      delay_tree       | 2 | 1 -muon_type sign -muon_layer_types embed:frozen,bias:frozen,gain:frozen -muon_exchange_type star -muon_exchange_mode reduce | -muon_exchange_mode reduce: its tree of votes waits
-      delay_votes      |   | 1 -muon_type sign -muon_layer_types embed:frozen,bias:frozen,gain:frozen -muon_delay_correction                              | -muon_delay_correction: layer "h0.qkv" is moved by votes
+    table: suffix | nsize | args | filter | error
+      delay            | 2 | 1 -muon_delay_correction -muon_view                          | grep -o -E "delay.*|type: layer.*|load: the busiest worker" |
+      delay_two        |   | 2                                                            |                                                             | -muon_delay 2. must be in [0.,1.]
+      delay_correction |   | 0 -muon_delay_correction                                     |                                                             | -muon_delay_correction: nothing is late with -muon_delay 0, expected 1
+      delay_local      |   | 1 -muon_type local                                           |                                                             | -muon_delay 1: with -muon_type local rounds are late, not steps; expected -outer_muon_delay 1
+      delay_theory     |   | 1 -muon_type ef21 -muon_theory smooth -muon_theory_L0 1      |                                                             | -muon_delay 1: the theorem of -muon_theory
+      delay_clip       |   | 1 -muon_type dense -muon_clip 1                              |                                                             | -muon_delay 1: with -muon_clip 1. the mean gradient
+      delay_tree       | 2 | 1 -muon_type sign -muon_layer_types embed:frozen,bias:frozen,gain:frozen -muon_exchange_type star -muon_exchange_mode reduce |                                                             | -muon_exchange_mode reduce: its tree of votes waits
+      delay_votes      |   | 1 -muon_type sign -muon_layer_types embed:frozen,bias:frozen,gain:frozen -muon_delay_correction |                                                             | -muon_delay_correction: layer "h0.qkv" is moved by votes
 
   # Misspelt keys are named once, with the nearest one that exists, whatever the number of ranks, layers and steps
   testset:
@@ -492,18 +483,10 @@ int main(int argc, char **argv)
       suffix: tried
       args: -muon_rule adamw -muon_lr 1 -muon_steps 2 -ef21_compressor_type topk -muon_layer_gain_lr 1 -muon_layer_gain_rule_match sgd -muon_layer_gain_seed 1 -lmo_polar svd -muon_tie plus
       unused: -muon_rule -muon_lr -muon_steps -ef21_compressor_type -muon_layer_gain_lr -muon_layer_gain_rule_match -muon_layer_gain_seed -lmo_polar -muon_tie
-    test:
-      suffix: misspelt_prefix
-      args: -prefix a_ -a_ef21_server_compresor topk -muon_lerning_rate 1
-      unused: -a_ef21_server_compresor -muon_lerning_rate
-    test:
-      suffix: idle
-      args: -muon_type dense -ef21_compressor topk -lmo_polar_type svd -lmo_polar_steps 3 -muon_layer_h0.qkv_lmo_type max -muon_layer_h0.qkv_lmo_polar_type svd
-      unused: -ef21_compressor -lmo_polar_steps -muon_layer_h0.qkv_lmo_polar_type
-    test:
-      suffix: idle_compressor
-      args: -ef21_compressor topk -ef21_compressor_line_norm 1 -muon_compressor topk
-      unused: -ef21_compressor_line_norm -muon_compressor
+    table: suffix | args | unused
+      misspelt_prefix | -prefix a_ -a_ef21_server_compresor topk -muon_lerning_rate 1 | -a_ef21_server_compresor -muon_lerning_rate
+      idle            | -muon_type dense -ef21_compressor topk -lmo_polar_type svd -lmo_polar_steps 3 -muon_layer_h0.qkv_lmo_type max -muon_layer_h0.qkv_lmo_polar_type svd | -ef21_compressor -lmo_polar_steps -muon_layer_h0.qkv_lmo_polar_type
+      idle_compressor | -ef21_compressor topk -ef21_compressor_line_norm 1 -muon_compressor topk | -ef21_compressor_line_norm -muon_compressor
     test:
       suffix: others
       args: -muon_exchange_type star -ksp_typ cg -a_muon_lerning_rate 1 -muonx 1 -lmo_polar_type svd -lmo_polar_svd_type lapack -ef21_compressor rankk -ef21_compressor_svd_type cross -muon_layer_h0.out_lmo_polar_svd_tol 1e-10
