@@ -809,7 +809,7 @@ int main(int argc, char **argv)
   # EF21: whoever serves which layer, weights and state have the same bits
   testset:
     nsize: {{1 2 3 4}}
-    args: -steps 8 -state -owners -all " -muon_type ef21 -muon_exchange_mode gather" -each " -ef21_init zero; -ef21_init gradient" -a " -muon_exchange_type layerwise; -muon_exchange_type layerwise -muon_exchange_assignment roundrobin; -muon_exchange_type replicated" -b " -muon_exchange_type star"
+    args: -steps 8 -state -measures -owners -all " -muon_type ef21 -muon_exchange_mode gather" -each " -ef21_init zero; -ef21_init gradient" -a " -muon_exchange_type layerwise; -muon_exchange_type layerwise -muon_exchange_assignment roundrobin; -muon_exchange_type replicated" -b " -muon_exchange_type star"
     table: suffix | args
       ef21_topk     | -both " -ef21_compressor topk -ef21_compressor_ratio 0.2 -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.2 -ef21_server_compressor_values natural"
       ef21_rankk    | -both " -ef21_compressor rankk -ef21_compressor_ratio 0.5 -ef21_compressor_values natural -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.5 -ef21_server_compressor_values single"
@@ -844,6 +844,8 @@ int main(int argc, char **argv)
       ef21_second   | -steps 2 -compare differs -all " -problem_layers gain -muon_type ef21 -muon_momentum 0.5" -a " -ef21_init gradient" -b " -ef21_init zero"
       # Gradients 4 times as large, which no rounding sees; 3 times as large. Without the spectral norm: scaling moves the thresholds of an iterative solver
       ef21_scale    | -all " -problem_layers row,gain,embed -muon_type ef21" -each " -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values single; -ef21_compressor natural -ef21_compressor_values native -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values native; -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values bf16 -ef21_server_compressor identity" -a " -problem_scale 4"
+      dense_scale   | -all " -problem_layers row,gain,embed -muon_type dense -muon_exchange_type star" -a " -problem_scale 0.0009765625"
+      dense_polar   | -compare rounding -all " -problem_layers square,tall,wide -muon_type dense" -a " -problem_scale 0.0009765625"
       ef21_scale3   | -compare rounding -all " -problem_layers mat -muon_type ef21 -ef21_compressor_ratio 0.5 -ef21_compressor_values native" -each " -ef21_compressor topk; -ef21_compressor rankk" -a " -problem_scale 3"
       # All triples, all of the subspace
       ef21_triples  | -compare rounding -all " -problem_layers mat -muon_type ef21" -a " -ef21_compressor rankk -ef21_compressor_ratio 1 -ef21_compressor_values native"

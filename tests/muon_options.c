@@ -1,171 +1,8 @@
-static char help[] = "Options of an optimizer: every key does what MuonSetParameter() does, and MuonGetParameter() tells; -what chooses other parts.\n\n";
+static char help[] = "Options of an optimizer: monitors, prefixes, compressors of layers, what is shown and misspelt; -what chooses the part. muon_setters has each key.\n\n";
 
 #include "muon_common.h"
 #include "parameters.h"
 #include "layer_parameter.h"
-
-typedef struct {
-  const char *type, *others, *key, *value; /* others are set in both runs that are compared */
-  PetscBool   effect;                      /* the state after some steps differs from that without the key */
-} Key;
-
-#define NONE PETSC_FALSE
-#define SOME PETSC_TRUE
-static const Key Keys[] = {{MUONEF21, "", "-muon_type", "dense", NONE},
-                           {MUONEF21, "", "-muon_learning_rate", "0.5", SOME},
-                           {MUONEF21, "", "-muon_schedule", "cosine", SOME},
-                           {MUONEF21, "", "-muon_schedule_warmup", "3", SOME},
-                           {MUONEF21, "-muon_schedule trapezoid ", "-muon_schedule_constant", "0", SOME},
-                           {MUONEF21, "-muon_schedule cosine ", "-muon_schedule_minimum", "0.5", SOME},
-                           {MUONEF21, "", "-muon_momentum_warmup", "3", SOME},
-                           {MUONEF21, "-muon_momentum_warmup 3 ", "-muon_momentum_warmup_start", "0.25", SOME},
-                           {MUONEF21, "", "-muon_delay", "1", SOME},
-                           {MUONEF21, "-muon_delay 1 ", "-muon_delay_correction", "1", SOME},
-                           {MUONEF21, "-muon_weight_decay 0.5 ", "-muon_weight_decay_style", "coupled", SOME},
-                           {MUONDENSE, "-muon_weight_decay 0.5 ", "-muon_weight_decay_style", "cautious", SOME},
-                           {MUONEF21, "-muon_layer_gain_type sgd ", "-muon_clip", "0.125", SOME},
-                           {MUONDENSE, "-muon_clip 0.125 ", "-muon_clip_layers", "all", SOME},
-                           {MUONDENSE, "", "-muon_layer_types", "*.qkv:sgd,bias:adamw", SOME},
-                           {MUONEF21, "", "-muon_adamw_learning_rate", "0.5", SOME},
-                           {MUONEF21, "", "-muon_adamw_weight_decay", "0.5", SOME},
-                           {MUONEF21, "", "-muon_adamw_beta1", "0.25", SOME},
-                           {MUONEF21, "", "-muon_adamw_beta2", "0.25", SOME},
-                           {MUONEF21, "", "-muon_adamw_epsilon", "0.5", SOME},
-                           {MUONEF21, "-muon_layer_h0.qkv_type sgd ", "-muon_sgd_learning_rate", "0.5", SOME},
-                           {MUONEF21, "-muon_layer_h0.qkv_type sgd ", "-muon_sgd_weight_decay", "0.5", SOME},
-                           {MUONEF21, "", "-muon_measure_update_rms", "1", NONE},
-                           {MUONEF21, "", "-muon_check_weights", "0", NONE},
-                           {MUONDENSE, "", "-muon_preset", "torch", SOME},
-                           {MUONEF21, "", "-muon_layer_h0.qkv_learning_rate", "0.5", SOME},
-                           {MUONEF21, "", "-muon_momentum", "0.25", SOME},
-                           {MUONEF21, "", "-muon_momentum_style", "sgd", SOME},
-                           {MUONDENSE, "", "-muon_momentum_at", "worker", NONE},
-                           {MUONEF21, "-muon_momentum_style sgd ", "-muon_dampening", "0.5", SOME},
-                           {MUONDENSE, "", "-muon_nesterov", "undamped", SOME},
-                           {MUONEF21, "", "-muon_weight_decay", "0.5", SOME},
-                           {MUONEF21, "", "-muon_shape_factor", "scion", SOME},
-                           {MUONEF21, "-lmo_polar_type svd ", "-muon_step", "sharp", SOME},
-                           {MUONDENSE, "-lmo_polar_type svd ", "-muon_layer_h0.qkv_step", "sharp", SOME},
-                           {MUONEF21, "", "-muon_max_steps", "2", SOME},
-                           {MUONEF21, "-ef21_compressor natural ", "-muon_seed", "17", SOME},
-                           {MUONEF21, "", "-muon_nan", "skip", NONE},
-                           {MUONEF21, "", "-muon_error_if_not_converged", "1", NONE},
-                           {MUONEF21, "", "-muon_monitor_interval", "3", NONE},
-                           {MUONEF21, "", "-muon_checkpoint", "kept", NONE},
-                           {MUONEF21, "-muon_checkpoint kept ", "-muon_checkpoint_interval", "3", NONE},
-                           {MUONEF21, "-muon_checkpoint kept ", "-muon_checkpoint_keep", "1", NONE},
-                           {MUONEF21, "-muon_restart_if_present 1 ", "-muon_restart", "nowhere", NONE},
-                           {MUONEF21, "", "-muon_restart_if_present", "1", NONE},
-                           {MUONEF21, "-ef21_compressor topk ", "-ef21_init", "gradient", SOME},
-                           {MUONEF21, "-ef21_compressor topk ", "-ef21_aggregate_error_interval", "2", NONE},
-                           {MUONEF21, "", "-ef21_compressor", "natural", SOME},
-                           {MUONEF21, "", "-ef21_server_compressor", "natural", SOME},
-                           {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_ratio", "0.5", SOME},
-                           {MUONEF21, "-ef21_compressor rankk ", "-ef21_compressor_rank", "2", SOME},
-                           {MUONEF21, "-ef21_compressor qsgd ", "-ef21_compressor_bits", "3", SOME},
-                           {MUONEF21, "-ef21_compressor qsgd ", "-ef21_compressor_qsgd_block_length", "16", SOME},
-                           {MUONEF21, "-ef21_compressor qsgd ", "-ef21_compressor_qsgd_block_norm", "l2", SOME},
-                           {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_values", "bf16", SOME},
-                           {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_layers", "all", SOME},
-                           {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_min_entries", "30", SOME},
-                           {MUONEF21, "", "-muon_layer_type", "sgd", SOME},
-                           {MUONEF21, "", "-muon_exchange_type", "star", NONE},
-                           {MUONEF21, "", "-muon_exchange_mode", "gather", NONE},
-                           {MUONEF21, "", "-muon_exchange_assignment", "roundrobin", NONE},
-                           {MUONEF21, "", "-muon_layer_h0.qkv_scale", "3", SOME},
-                           {MUONEF21, "", "-muon_layer_h0.qkv_shape_factor", "kj", SOME},
-                           {MUONEF21, "", "-muon_layer_h0.qkv_momentum", "0.25", SOME},
-                           {MUONEF21, "", "-muon_layer_h0.qkv_weight_decay", "0.5", SOME},
-                           {MUONEF21, "", "-muon_layer_h0.qkv_type", "sgd", SOME},
-                           {MUONEF21, "", "-muon_layer_h0.qkv_lmo_type", "max", SOME},
-                           {MUONEF21, "", "-muon_layer_h0.qkv_ef21_compressor", "topk", SOME}};
-
-static PetscErrorCode Options(const Key *key, PetscBool without, PetscBool set)
-{
-  const char *rest = key->others;
-  char        text[256], name[64];
-
-  PetscFunctionBegin;
-  if (set == PETSC_TRUE) {
-    PetscCall(PetscSNPrintf(text, sizeof(text), "%s%s %s", key->others, without == PETSC_TRUE ? "" : key->key, without == PETSC_TRUE ? "" : key->value));
-    PetscCall(PetscOptionsInsertString(NULL, text));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (rest[0] == '-') {
-    PetscCall(PetscStrncpy(name, rest, sizeof(name)));
-    *strchr(name, ' ') = '\0';
-    PetscCall(PetscOptionsClearValue(NULL, name));
-  }
-  if (without == PETSC_FALSE) PetscCall(PetscOptionsClearValue(NULL, key->key));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What chooses a type, or is no parameter of an object that has rows */
-static PetscBool HasGetter(const char key[])
-{
-  const char *const others[] = {"_type", "_preset", "compressor"}, *const classes[] = {"-muon_layer_h0", "-muon_exchange", "-ef21"};
-
-  for (size_t k = 0; k < sizeof(others) / sizeof(others[0]); k++) {
-    const size_t length = strlen(key), end = strlen(others[k]);
-
-    if (length >= end && strcmp(key + length - end, others[k]) == 0 && strcmp(key, "-muon_layer_type") != 0) return PETSC_FALSE;
-  }
-  for (size_t k = 0; k < sizeof(classes) / sizeof(classes[0]); k++) {
-    if (strncmp(key, classes[k], strlen(classes[k])) == 0) return PETSC_FALSE;
-  }
-  return PETSC_TRUE;
-}
-
-/* By MuonSetParameter() where bykey is true, else as an option */
-static PetscErrorCode Run(const Key *key, PetscBool without, PetscBool bykey, State *state)
-{
-  const PetscBool layeronly = strstr(key->key, "_ef21_compressor") != NULL ? PETSC_TRUE : PETSC_FALSE; /* it is there after the set-up, which makes it */
-  char            text[64], again[64];
-  Problem         p;
-
-  PetscFunctionBegin;
-  if (layeronly) bykey = PETSC_FALSE;
-  PetscCall(Options(key, (without == PETSC_TRUE || bykey == PETSC_TRUE) ? PETSC_TRUE : PETSC_FALSE, PETSC_TRUE));
-  PetscCall(ProblemCreate(PETSC_COMM_WORLD, key->type, &p));
-  PetscCall(MuonSetMaxSteps(p.muon, 4));
-  PetscCall(MuonSetFromOptions(p.muon));
-  if (bykey == PETSC_TRUE) PetscCall(MuonSetParameter(p.muon, key->key + 1, key->value));
-  for (PetscInt pass = 0; pass < 2; pass++) {
-    /* Before and after the steps */
-    if (without == PETSC_FALSE && HasGetter(key->key)) {
-      PetscCall(MuonGetParameter(p.muon, key->key + 1, text, sizeof(text)));
-      PetscCall(PetscSNPrintf(again, sizeof(again), "%s", strcmp(text, "true") == 0 ? "1" : strcmp(text, "false") == 0 ? "0" : text));
-      PetscCheck(strcmp(again, key->value) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s: MuonGetParameter() says %s", key->key, key->value, text);
-    }
-    if (pass == 0) PetscCall(MuonSolve(p.muon));
-  }
-  PetscCall(StateTake(&p, state));
-  PetscCall(ProblemDestroy(&p));
-  PetscCall(Options(key, (without == PETSC_TRUE || bykey == PETSC_TRUE) ? PETSC_TRUE : PETSC_FALSE, PETSC_FALSE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CheckKeys(void)
-{
-  State plain, option, setter;
-
-  PetscFunctionBegin;
-  for (size_t k = 0; k < sizeof(Keys) / sizeof(Keys[0]); k++) {
-    PetscInt same, allsame;
-
-    PetscCall(Run(&Keys[k], PETSC_TRUE, PETSC_FALSE, &plain));
-    PetscCall(Run(&Keys[k], PETSC_FALSE, PETSC_FALSE, &option));
-    PetscCall(Run(&Keys[k], PETSC_FALSE, PETSC_TRUE, &setter));
-    PetscCheck(StateIsSame(&option, &setter) == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s: the option and MuonSetParameter() give different steps", Keys[k].key, Keys[k].value);
-    same = StateIsSame(&plain, &option) == PETSC_TRUE ? 1 : 0;
-    PetscCallMPI(MPI_Allreduce(&same, &allsame, 1, MPIU_INT, MPI_MIN, PETSC_COMM_WORLD));
-    PetscCheck(Keys[k].effect == PETSC_FALSE || allsame == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s %s: no effect", Keys[k].key, Keys[k].value);
-    PetscCall(StateFree(&plain));
-    PetscCall(StateFree(&option));
-    PetscCall(StateFree(&setter));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*
    Monitors of the library against a monitor of our own: step, loss, rate, dual norm, bits up and down as
@@ -366,7 +203,7 @@ static PetscErrorCode CheckPrefixes(void)
 
 int main(int argc, char **argv)
 {
-  char      what[32] = "keys";
+  char      what[32] = "compressors";
   PetscInt  interval = 1;
   PetscBool quiet    = PETSC_FALSE;
   Problem   p;
@@ -376,8 +213,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-quiet", &quiet, NULL));
   PetscCall(PetscMuonSetQuiet(quiet));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-what", what, sizeof(what), NULL));
-  if (strcmp(what, "keys") == 0) PetscCall(CheckKeys());
-  if (strcmp(what, "keys") == 0) PetscCall(CheckCompressors());
+  if (strcmp(what, "compressors") == 0) PetscCall(CheckCompressors());
   if (strcmp(what, "monitors") == 0) {
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-muon_monitor_interval", &interval, NULL));
     PetscCall(CheckMonitors(interval));
@@ -402,7 +238,7 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
-    suffix: keys
+    suffix: compressors
     nsize: 2
 
   # The same twice, the keys of the objects of a layer behind its name
