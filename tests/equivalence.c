@@ -1121,6 +1121,26 @@ int main(int argc, char **argv)
       args: -both " -problem_ranks 2 -problem_layers tall -lmo_polar_type qdwh -sign_direction polar -sign_update polar -muon_assembly gram"
       error: -muon_assembly gram of layer "tall"
 
+  # What is no number in a gradient or in the loss of one rank is seen by all, under each policy, and so are steps to what is none. The step is taken again as if nothing had been; it is left out, so that
+  # the run is a step behind where gradients do not depend on the step; or the entry is a zero
+  testset:
+    nsize: {{1 3}}
+    testset:
+      args: -state -all " -muon_layer_types gain:adamw" -each " -muon_type dense; -muon_type dense -muon_momentum_at worker; -muon_type ef21; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values single -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values bf16 -ef21_server_compressor nearest -ef21_init gradient; -muon_type ef21 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor rankk -ef21_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor nearest -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_downlink step -lmo_type rowsum -muon_layer_gain_ef21_downlink weights"
+      table: suffix | args
+        nan_stop | -both " -muon_exchange_type {{star layerwise replicated}}" -a " -problem_bad 1; -problem_bad 2 -problem_bad_loss -muon_nan zero; -problem_bad 1 -problem_bad_layer 0 -problem_bad_sign 1; -problem_bad 2 -problem_bad_layer 5 -problem_bad_sign -1; -problem_bad 1 -problem_bad_layer 4; -problem_bad 1 -problem_bad_loss -problem_bad_sign 1; -problem_overflow 1; -problem_overflow 2 -problem_bad_layer 0; -problem_overflow 1 -problem_bad_layer 3; -problem_overflow 1 -problem_bad_layer 4"
+        nan_zero | -nans 1 -both " -muon_nan zero" -a " -problem_bad 1 -problem_bad_layer 0 -problem_bad_sign -1; -problem_bad 1 -problem_bad_layer 0" -b " -problem_bad 1 -problem_bad_zero -problem_bad_layer 0"
+        nan_skip | -nans 1 -later 1 -last -both " -problem_noise 0 -muon_nan skip" -a " -problem_bad 1 -problem_bad_layer 1; -problem_bad 2 -problem_bad_loss; -problem_bad 1 -problem_bad_sign -1 -problem_bad_layer 5"
+    # Sums in place of messages
+    table: suffix | args
+      nan_sums | -all " -muon_layer_types gain:adamw" -each " -muon_type dense -muon_exchange_mode reduce; -muon_type dense -muon_exchange_type star -muon_exchange_mode reduce; -muon_type ef21 -muon_exchange_mode allreduce; -muon_type ef21 -muon_exchange_type replicated -muon_exchange_mode allreduce" -a " -problem_bad 1; -problem_bad 2 -problem_bad_loss"
+  testset:
+    nsize: 3
+    args: -all " -muon_type {{dense ef21}} -muon_exchange_type {{star layerwise replicated}} -muon_error_if_not_converged -problem_bad 1 -problem_bad_layer 3"
+    table: suffix | args | error
+      nan_raised      |                             | DIVERGED_NANORINF (the gradient of layer "row" on rank 2)
+      nan_raised_loss | -both " -problem_bad_loss"  | DIVERGED_NANORINF (the loss on rank 0)
+
   # Workers of unequal weights have the steps of one that has their weighted mean
   testset:
     nsize: 3

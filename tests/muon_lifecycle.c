@@ -210,7 +210,7 @@ static PetscErrorCode CheckReferences(MuonExchangeType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* No gradient is a gradient of zeros, whatever the buffer holds */
+/* No gradient is a gradient of zeros, whatever the buffer holds; changed weights reach servers that have copies */
 static PetscErrorCode CheckCaller(void)
 {
   PetscBool legal, last;
@@ -235,6 +235,19 @@ static PetscErrorCode CheckCaller(void)
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonStep(q.muon));
   PetscCall(Same(&p, &q, "no gradient"));
+  /* The servers' X follows the caller's W at once */
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    if (Shapes[l].vec == PETSC_FALSE) PetscCall(MatShift(p.W[l], 3));
+  }
+  PetscCall(MuonWeightsChanged(p.muon));
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    PetscBool same = PETSC_TRUE;
+    Mat       X    = NULL;
+
+    if (Shapes[l].vec == PETSC_FALSE) PetscCall(TestGetLayerServerWeights(p.layer[l], &X));
+    if (X != NULL) PetscCall(MatEqual(X, p.W[l], &same));
+    PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The server of %s has other weights than the caller gave", Shapes[l].name);
+  }
   PetscCall(ProblemDestroy(&p));
   PetscCall(ProblemDestroy(&q));
   PetscFunctionReturn(PETSC_SUCCESS);
