@@ -1121,6 +1121,31 @@ int main(int argc, char **argv)
       args: -both " -problem_ranks 2 -problem_layers tall -lmo_polar_type qdwh -sign_direction polar -sign_update polar -muon_assembly gram"
       error: -muon_assembly gram of layer "tall"
 
+  # Weights that are edited between steps are taken over by every compressor as those that the optimizer is told of, and stay where they were set; where those of one rank are others the step is refused, names the
+  # layer, and is taken again when they are set back. Where it does not look, messages heal what they can
+  testset:
+    args: -all " -problem_layers tall,wide,embed,gain,square -muon_layer_types gain:adamw" -each " -muon_type dense; -muon_type dense -muon_momentum_at worker; -muon_type ef21; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values single -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values bf16 -ef21_server_compressor nearest -ef21_init gradient; -muon_type ef21 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor rankk -ef21_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor nearest -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_downlink step -lmo_type rowsum -muon_layer_gain_ef21_downlink weights"
+    table: suffix | nsize | args
+      edit       | {{1 2}} | -steps 5 -state -both " -problem_edit 3 -muon_exchange_type {{star layerwise replicated}}" -b " -problem_told"
+      edit_stays | {{1 2}} | -steps 4 -compare none -both " -muon_learning_rate 1e-30 -muon_adamw_learning_rate 1e-30 -problem_edit 3 -muon_exchange_type {{star layerwise replicated}}"
+      mismatch   | 2       | -steps 5 -state -both " -muon_exchange_type {{star layerwise replicated}}" -a " -problem_mismatch 3; -problem_mismatch 3 -problem_bad_layer 3"
+  # Sums; arrays, rows that are spread or kept, votes; an entry is found by and by where steps do not heal it
+  testset:
+    args: -all " -problem_layers tall,wide -lmo_type max"
+    testset:
+      args: -each " -problem_storage rows -ef21_compressor topk -ef21_server_compressor topk; -problem_ranks 2 -ef21_compressor topk -ef21_server_compressor topk; -problem_ranks 2 -muon_type sign -lmo_type spectral -sign_direction momentum -sign_update none"
+      table: suffix | nsize | args
+        edit_spread     | 4 | -steps 4 -compare none -both " -muon_learning_rate 1e-30 -problem_edit 3"
+        mismatch_spread | 4 | -steps 5 -a " -problem_mismatch 3"
+        mismatch_entry  | 4 | -steps 2 -compare none -a " -problem_mismatch 1 -problem_mismatch_entry"
+    table: suffix | nsize | args
+      edit_sums     | {{1 2}} | -steps 5 -both " -muon_type dense -problem_edit 3" -each " -muon_exchange_mode reduce; -muon_exchange_type replicated -muon_exchange_mode allreduce" -b " -problem_told"
+      mismatch_sums | 2       | -steps 5 -both " -muon_type dense" -each " -muon_exchange_mode reduce; -muon_exchange_type replicated -muon_exchange_mode allreduce" -a " -problem_mismatch 3"
+      mismatch_one  | 2       | -steps 2 -compare none -a " -problem_mismatch 1 -problem_mismatch_entry -ef21_compressor topk -ef21_server_compressor topk"
+      edit_rows     | 4       | -steps 4 -compare none -both " -muon_exchange_type rows -ef21_server_compressor topk -muon_learning_rate 1e-30 -problem_edit 3"
+      mismatch_rows | 4       | -steps 5 -both " -muon_exchange_type rows -ef21_server_compressor topk" -a " -problem_mismatch 3"
+      unchecked     | {{2 4}} | -steps 3 -compare none -a " -muon_check_weights false -problem_mismatch 1"
+
   # What is no number in a gradient or in the loss of one rank is seen by all, under each policy, and so are steps to what is none. The step is taken again as if nothing had been; it is left out, so that
   # the run is a step behind where gradients do not depend on the step; or the entry is a zero
   testset:
