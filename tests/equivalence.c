@@ -809,7 +809,7 @@ int main(int argc, char **argv)
   # EF21: whoever serves which layer, weights and state have the same bits
   testset:
     nsize: {{1 2 3 4}}
-    args: -steps 8 -state -owners -all " -muon_type ef21 -muon_exchange_mode gather" -each " -ef21_init zero; -ef21_init gradient" -a " -muon_exchange_type layerwise; -muon_exchange_type layerwise -muon_exchange_assignment roundrobin; -muon_exchange_type replicated" -b " -muon_exchange_type star"
+    args: -steps 8 -state -measures -owners -all " -muon_type ef21 -muon_exchange_mode gather" -each " -ef21_init zero; -ef21_init gradient" -a " -muon_exchange_type layerwise; -muon_exchange_type layerwise -muon_exchange_assignment roundrobin; -muon_exchange_type replicated" -b " -muon_exchange_type star"
     table: suffix | args
       ef21_topk     | -both " -ef21_compressor topk -ef21_compressor_ratio 0.2 -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.2 -ef21_server_compressor_values natural"
       ef21_rankk    | -both " -ef21_compressor rankk -ef21_compressor_ratio 0.5 -ef21_compressor_values natural -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.5 -ef21_server_compressor_values single"
@@ -844,6 +844,8 @@ int main(int argc, char **argv)
       ef21_second   | -steps 2 -compare differs -all " -problem_layers gain -muon_type ef21 -muon_momentum 0.5" -a " -ef21_init gradient" -b " -ef21_init zero"
       # Gradients 4 times as large, which no rounding sees; 3 times as large. Without the spectral norm: scaling moves the thresholds of an iterative solver
       ef21_scale    | -all " -problem_layers row,gain,embed -muon_type ef21" -each " -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values single; -ef21_compressor natural -ef21_compressor_values native -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values native; -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values bf16 -ef21_server_compressor identity" -a " -problem_scale 4"
+      dense_scale   | -all " -problem_layers row,gain,embed -muon_type dense -muon_exchange_type star" -a " -problem_scale 0.0009765625"
+      dense_polar   | -compare rounding -all " -problem_layers square,tall,wide -muon_type dense" -a " -problem_scale 0.0009765625"
       ef21_scale3   | -compare rounding -all " -problem_layers mat -muon_type ef21 -ef21_compressor_ratio 0.5 -ef21_compressor_values native" -each " -ef21_compressor topk; -ef21_compressor rankk" -a " -problem_scale 3"
       # All triples, all of the subspace
       ef21_triples  | -compare rounding -all " -problem_layers mat -muon_type ef21" -a " -ef21_compressor rankk -ef21_compressor_ratio 1 -ef21_compressor_values native"
@@ -1118,6 +1120,51 @@ int main(int argc, char **argv)
       nsize: 4
       args: -both " -problem_ranks 2 -problem_layers tall -lmo_polar_type qdwh -sign_direction polar -sign_update polar -muon_assembly gram"
       error: -muon_assembly gram of layer "tall"
+
+  # Weights that are edited between steps are taken over by every compressor as those that the optimizer is told of, and stay where they were set; where those of one rank are others the step is refused, names the
+  # layer, and is taken again when they are set back. Where it does not look, messages heal what they can
+  testset:
+    args: -all " -problem_layers tall,wide,embed,gain,square -muon_layer_types gain:adamw" -each " -muon_type dense; -muon_type dense -muon_momentum_at worker; -muon_type ef21; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values single -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values bf16 -ef21_server_compressor nearest -ef21_init gradient; -muon_type ef21 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor rankk -ef21_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor nearest -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_downlink step -lmo_type rowsum -muon_layer_gain_ef21_downlink weights"
+    table: suffix | nsize | args
+      edit       | {{1 2}} | -steps 5 -state -both " -problem_edit 3 -muon_exchange_type {{star layerwise replicated}}" -b " -problem_told"
+      edit_stays | {{1 2}} | -steps 4 -compare none -both " -muon_learning_rate 1e-30 -muon_adamw_learning_rate 1e-30 -problem_edit 3 -muon_exchange_type {{star layerwise replicated}}"
+      mismatch   | 2       | -steps 5 -state -both " -muon_exchange_type {{star layerwise replicated}}" -a " -problem_mismatch 3; -problem_mismatch 3 -problem_bad_layer 3"
+  # Sums; arrays, rows that are spread or kept, votes; an entry is found by and by where steps do not heal it
+  testset:
+    args: -all " -problem_layers tall,wide -lmo_type max"
+    testset:
+      args: -each " -problem_storage rows -ef21_compressor topk -ef21_server_compressor topk; -problem_ranks 2 -ef21_compressor topk -ef21_server_compressor topk; -problem_ranks 2 -muon_type sign -lmo_type spectral -sign_direction momentum -sign_update none"
+      table: suffix | nsize | args
+        edit_spread     | 4 | -steps 4 -compare none -both " -muon_learning_rate 1e-30 -problem_edit 3"
+        mismatch_spread | 4 | -steps 5 -a " -problem_mismatch 3"
+        mismatch_entry  | 4 | -steps 2 -compare none -a " -problem_mismatch 1 -problem_mismatch_entry"
+    table: suffix | nsize | args
+      edit_sums     | {{1 2}} | -steps 5 -both " -muon_type dense -problem_edit 3" -each " -muon_exchange_mode reduce; -muon_exchange_type replicated -muon_exchange_mode allreduce" -b " -problem_told"
+      mismatch_sums | 2       | -steps 5 -both " -muon_type dense" -each " -muon_exchange_mode reduce; -muon_exchange_type replicated -muon_exchange_mode allreduce" -a " -problem_mismatch 3"
+      mismatch_one  | 2       | -steps 2 -compare none -a " -problem_mismatch 1 -problem_mismatch_entry -ef21_compressor topk -ef21_server_compressor topk"
+      edit_rows     | 4       | -steps 4 -compare none -both " -muon_exchange_type rows -ef21_server_compressor topk -muon_learning_rate 1e-30 -problem_edit 3"
+      mismatch_rows | 4       | -steps 5 -both " -muon_exchange_type rows -ef21_server_compressor topk" -a " -problem_mismatch 3"
+      unchecked     | {{2 4}} | -steps 3 -compare none -a " -muon_check_weights false -problem_mismatch 1"
+
+  # What is no number in a gradient or in the loss of one rank is seen by all, under each policy, and so are steps to what is none. The step is taken again as if nothing had been; it is left out, so that
+  # the run is a step behind where gradients do not depend on the step; or the entry is a zero
+  testset:
+    nsize: {{1 3}}
+    testset:
+      args: -state -all " -muon_layer_types gain:adamw" -each " -muon_type dense; -muon_type dense -muon_momentum_at worker; -muon_type ef21; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values single -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values bf16 -ef21_server_compressor nearest -ef21_init gradient; -muon_type ef21 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor rankk -ef21_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor nearest -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_downlink step -lmo_type rowsum -muon_layer_gain_ef21_downlink weights"
+      table: suffix | args
+        nan_stop | -both " -muon_exchange_type {{star layerwise replicated}}" -a " -problem_bad 1; -problem_bad 2 -problem_bad_loss -muon_nan zero; -problem_bad 1 -problem_bad_layer 0 -problem_bad_sign 1; -problem_bad 2 -problem_bad_layer 5 -problem_bad_sign -1; -problem_bad 1 -problem_bad_layer 4; -problem_bad 1 -problem_bad_loss -problem_bad_sign 1; -problem_overflow 1; -problem_overflow 2 -problem_bad_layer 0; -problem_overflow 1 -problem_bad_layer 3; -problem_overflow 1 -problem_bad_layer 4"
+        nan_zero | -nans 1 -both " -muon_nan zero" -a " -problem_bad 1 -problem_bad_layer 0 -problem_bad_sign -1; -problem_bad 1 -problem_bad_layer 0" -b " -problem_bad 1 -problem_bad_zero -problem_bad_layer 0"
+        nan_skip | -nans 1 -later 1 -last -both " -problem_noise 0 -muon_nan skip" -a " -problem_bad 1 -problem_bad_layer 1; -problem_bad 2 -problem_bad_loss; -problem_bad 1 -problem_bad_sign -1 -problem_bad_layer 5"
+    # Sums in place of messages
+    table: suffix | args
+      nan_sums | -all " -muon_layer_types gain:adamw" -each " -muon_type dense -muon_exchange_mode reduce; -muon_type dense -muon_exchange_type star -muon_exchange_mode reduce; -muon_type ef21 -muon_exchange_mode allreduce; -muon_type ef21 -muon_exchange_type replicated -muon_exchange_mode allreduce" -a " -problem_bad 1; -problem_bad 2 -problem_bad_loss"
+  testset:
+    nsize: 3
+    args: -all " -muon_type {{dense ef21}} -muon_exchange_type {{star layerwise replicated}} -muon_error_if_not_converged -problem_bad 1 -problem_bad_layer 3"
+    table: suffix | args | error
+      nan_raised      |                             | DIVERGED_NANORINF (the gradient of layer "row" on rank 2)
+      nan_raised_loss | -both " -problem_bad_loss"  | DIVERGED_NANORINF (the loss on rank 0)
 
   # Workers of unequal weights have the steps of one that has their weighted mean
   testset:

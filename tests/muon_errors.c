@@ -331,194 +331,112 @@ int main(int argc, char **argv)
 
   testset:
     nsize: 3
-    test:
-      suffix: nosuch
-      args: {{-muon_type -muon_exchange_type -lmo_type -lmo_polar_type -lmo_polar_coefficients -ef21_compressor -ef21_server_compressor -muon_layer_h0.qkv_ef21_compressor -muon_layer_h0.qkv_type -muon_layer_h0.qkv_lmo_type}} nosuch
-      error: {}
-    table: suffix | args | error
-      nosuch_name  | -{{muon_exchange_mode muon_exchange_assignment muon_schedule muon_nan ef21_downlink}} nosuch | {}
-      zero         | {{-lmo_polar_steps -muon_layer_gain_adamw_epsilon -muon_monitor_interval}} 0                 | {}
-      ratio        | -ef21_compressor topk -ef21_compressor_ratio {{0 -0.5 1.5 2}}                                | -ef21_compressor_ratio
-      server_ratio | -ef21_server_compressor topk -ef21_server_compressor_ratio 2                                 | -ef21_server_compressor_ratio
-      rank         | -ef21_compressor rankk -ef21_compressor_rank {{0 -3}}                                        | -ef21_compressor_rank
-      values       | -ef21_compressor topk -ef21_compressor_values nosuch                                         | compressor_values
-    test:
-      suffix: below
-      args: {{-muon_layer_h0.qkv_scale -muon_layer_h0.qkv_weight_decay -muon_learning_rate -muon_schedule_warmup -muon_weight_decay -muon_max_steps -muon_checkpoint_seconds}} -1
-      error: {}
-    table: suffix | args | error
-      one                   | {{-muon_layer_h0.qkv_momentum -muon_layer_gain_adamw_beta2 -muon_dampening}} 1 | {}
-      constant              | -muon_schedule_constant {{1 -0.1}}                                       | -muon_schedule_constant
-      momentum              | -muon_momentum {{1 -0.1 2}}                                              | -muon_momentum
-      csv                   | -muon_monitor_csv no/such/folder.csv                                     | -muon_monitor_csv no/such/folder.csv
-      downlink_precision    | -muon_downlink_precision {{bf16 int8}}                                   | -muon_downlink_precision
-      restart_state         | -muon_restart_state some                                                 | -muon_restart_state
-      nesterov              | -muon_nesterov {{ema sgd undamped}}                                      | -muon_nesterov
-      momentum_at           | -muon_momentum_at server -muon_clip 0.5                                  | -muon_clip 0.5: with -muon_momentum_at server
-      dense_nesterov_sgd    | -muon_type dense -muon_nesterov sgd                                      | -muon_momentum_style sgd
-      dense_nesterov_ema    | -muon_type dense -muon_nesterov {{ema undamped}} -muon_momentum_style sgd | -muon_momentum_style ema
-      dense_nesterov_worker | -muon_type dense -muon_nesterov ema -muon_momentum_at worker             | -muon_momentum_at server
-      mode_star             | -muon_exchange_type star -muon_exchange_mode allreduce                   | legal here: reduce, gather
-      mode_replicated       | -muon_exchange_type replicated -muon_exchange_mode reduce                | legal here: allreduce, gather
-    # Steps as messages: the first layer whose norm has none, a type that makes none, a norm that comes late
-    test:
-      suffix: sharp
-      args: -muon_type sign -lmo_type spectral -muon_layer_embed_lmo_type spectral -muon_layer_h0.qkv_step sharp
-      error: -muon_step sharp of layer "h0.qkv": -muon_type sign makes steps of its own, expected lmo
-    test:
-      suffix: downlink
-      args: -ef21_downlink step -muon_exchange_type {{star layerwise replicated}}
-      error: -muon_layer_embed_ef21_downlink weights sends
-    test:
-      suffix: downlink_norms
-      args: -ef21_downlink step -muon_layer_embed_lmo_type l1
-      error: its norm is spectral, whose steps have no natural format, expected nuclear, l1, colsum, rowsum or l21
-    table: suffix | args | error
-      downlink_layer | -muon_layer_h0.qkv_ef21_downlink step | -muon_layer_h0.qkv_ef21_downlink weights sends
-      downlink_type  | -ef21_downlink step -lmo_type colsum  | -ef21_downlink step of layer "gain": its type is adamw, expected lmo
-    test:
-      suffix: downlink_late
-      args: -ef21_downlink step -lmo_type rowsum -muon_layer_gain_ef21_downlink weights -wrong late_norm
-      error: -muon_layer_h0.qkv_ef21_downlink weights sends
-    # Workers send no steps, and steps are no type of a compressor
-    table: suffix | args | error
-      step_up             | {{-ef21_compressor -ef21_server_compressor}} step -lmo_type colsum | compressor: unknown type step
-      mode_topk           | -muon_exchange_mode reduce -ef21_compressor topk               | -muon_exchange_mode reduce
-      mode_layer          | -muon_exchange_mode reduce -muon_layer_h0.out_ef21_compressor natural | -muon_exchange_mode reduce
-      weight_votes        | -wrong weight_votes -muon_type sign                            | the workers of -muon_type sign have one vote each, expected equal weights
-      weight_negative     | -wrong weight_negative                                         | of rank 2 must be finite and at least 0
-      weight_zero         | -wrong weight_zero                                             | the sum over the ranks is 0., expected a positive and finite one
-      same_name           | -wrong same_name                                               | there is a layer
-      same_name_but_case  | -wrong same_name_but_case                                      | names must differ by more than case
-      same_hash           | -wrong same_hash                                               | "shvnq[1]" and "ytzay[2]": their names have the same hash
-      name_empty          | -wrong {{name_empty name_digit}}                               | does not start with a letter
-      name_space          | -wrong {{name_space name_hyphen}}                              | a character that is not a letter
-      name_digits_between | -wrong name_digits_between                                     | digits between underscores
-      name_null           | -wrong name_null                                               | A layer needs a name
-      rank_shape          | -wrong {{rank_shape rank_shape_turned}}                        | Layer "more": its shape differs
-      rank_name           | -wrong {{rank_name rank_order}}                                | its name differs
-      rank_weights        | -wrong rank_weights                                            | Layer "more": its weights differ
-      rank_number         | -wrong rank_number                                             | between 6 and 7 layers
-    test:
-      suffix: rank_scale
-      args: -wrong {{rank_scale rank_layer_momentum rank_layer_type rank_frozen rank_norm rank_polynomial}}
-      error: The options of the optimizer differ between the ranks: layer h0.qkv: -
-    table: suffix | args | error
-      rank_exponent | -wrong rank_exponent -muon_layer_h0.qkv_lmo_type mixed      | layer h0.qkv: -muon_layer_h0.qkv_lmo_mixed_exponent_q 3 on rank 0 and 3.25
-      rank_poles    | -wrong rank_poles -muon_layer_h0.qkv_lmo_polar_type zolotarev | -muon_layer_h0.qkv_lmo_polar_zolotarev_poles 4 on rank 0 and 3 on rank
-    table: suffix | args | error
-      rank_compressor       | -wrong rank_compressor                              | The options of the optimizer differ between the ranks: -ef21_
+    table: suffix | nsize | requires | args | error
+      nosuch                     |   |        | {{-muon_type -muon_exchange_type -lmo_type -lmo_polar_type -lmo_polar_coefficients -ef21_compressor -ef21_server_compressor -muon_layer_h0.qkv_ef21_compressor -muon_layer_h0.qkv_type -muon_layer_h0.qkv_lmo_type}} nosuch | {}
+      nosuch_name                |   |        | -{{muon_exchange_mode muon_exchange_assignment muon_schedule muon_nan ef21_downlink}} nosuch | {}
+      zero                       |   |        | {{-lmo_polar_steps -muon_layer_gain_adamw_epsilon -muon_monitor_interval}} 0 | {}
+      ratio                      |   |        | -ef21_compressor topk -ef21_compressor_ratio {{0 -0.5 1.5 2}} | -ef21_compressor_ratio
+      server_ratio               |   |        | -ef21_server_compressor topk -ef21_server_compressor_ratio 2 | -ef21_server_compressor_ratio
+      rank                       |   |        | -ef21_compressor rankk -ef21_compressor_rank {{0 -3}}        | -ef21_compressor_rank
+      values                     |   |        | -ef21_compressor topk -ef21_compressor_values nosuch         | compressor_values
+      below                      |   |        | {{-muon_layer_h0.qkv_scale -muon_layer_h0.qkv_weight_decay -muon_learning_rate -muon_schedule_warmup -muon_weight_decay -muon_max_steps -muon_checkpoint_seconds}} -1 | {}
+      one                        |   |        | {{-muon_layer_h0.qkv_momentum -muon_layer_gain_adamw_beta2 -muon_dampening}} 1 | {}
+      constant                   |   |        | -muon_schedule_constant {{1 -0.1}}                           | -muon_schedule_constant
+      momentum                   |   |        | -muon_momentum {{1 -0.1 2}}                                  | -muon_momentum
+      csv                        |   |        | -muon_monitor_csv no/such/folder.csv                         | -muon_monitor_csv no/such/folder.csv
+      downlink_precision         |   |        | -muon_downlink_precision {{bf16 int8}}                       | -muon_downlink_precision
+      restart_state              |   |        | -muon_restart_state some                                     | -muon_restart_state
+      nesterov                   |   |        | -muon_nesterov {{ema sgd undamped}}                          | -muon_nesterov
+      momentum_at                |   |        | -muon_momentum_at server -muon_clip 0.5                      | -muon_clip 0.5: with -muon_momentum_at server
+      dense_nesterov_sgd         |   |        | -muon_type dense -muon_nesterov sgd                          | -muon_momentum_style sgd
+      dense_nesterov_ema         |   |        | -muon_type dense -muon_nesterov {{ema undamped}} -muon_momentum_style sgd | -muon_momentum_style ema
+      dense_nesterov_worker      |   |        | -muon_type dense -muon_nesterov ema -muon_momentum_at worker | -muon_momentum_at server
+      mode_star                  |   |        | -muon_exchange_type star -muon_exchange_mode allreduce       | legal here: reduce, gather
+      mode_replicated            |   |        | -muon_exchange_type replicated -muon_exchange_mode reduce    | legal here: allreduce, gather
+      # Steps as messages: the first layer whose norm has none, a type that makes none, a norm that comes late
+      sharp                      |   |        | -muon_type sign -lmo_type spectral -muon_layer_embed_lmo_type spectral -muon_layer_h0.qkv_step sharp | -muon_step sharp of layer "h0.qkv": -muon_type sign makes steps of its own, expected lmo
+      downlink                   |   |        | -ef21_downlink step -muon_exchange_type {{star layerwise replicated}} | -muon_layer_embed_ef21_downlink weights sends
+      downlink_norms             |   |        | -ef21_downlink step -muon_layer_embed_lmo_type l1            | its norm is spectral, whose steps have no natural format, expected nuclear, l1, colsum, rowsum or l21
+      downlink_layer             |   |        | -muon_layer_h0.qkv_ef21_downlink step                        | -muon_layer_h0.qkv_ef21_downlink weights sends
+      downlink_type              |   |        | -ef21_downlink step -lmo_type colsum                         | -ef21_downlink step of layer "gain": its type is adamw, expected lmo
+      downlink_late              |   |        | -ef21_downlink step -lmo_type rowsum -muon_layer_gain_ef21_downlink weights -wrong late_norm | -muon_layer_h0.qkv_ef21_downlink weights sends
+      # Workers send no steps, and steps are no type of a compressor
+      step_up                    |   |        | {{-ef21_compressor -ef21_server_compressor}} step -lmo_type colsum | compressor: unknown type step
+      mode_topk                  |   |        | -muon_exchange_mode reduce -ef21_compressor topk             | -muon_exchange_mode reduce
+      mode_layer                 |   |        | -muon_exchange_mode reduce -muon_layer_h0.out_ef21_compressor natural | -muon_exchange_mode reduce
+      weight_votes               |   |        | -wrong weight_votes -muon_type sign                          | the workers of -muon_type sign have one vote each, expected equal weights
+      weight_negative            |   |        | -wrong weight_negative                                       | of rank 2 must be finite and at least 0
+      weight_zero                |   |        | -wrong weight_zero                                           | the sum over the ranks is 0., expected a positive and finite one
+      same_name                  |   |        | -wrong same_name                                             | there is a layer
+      same_name_but_case         |   |        | -wrong same_name_but_case                                    | names must differ by more than case
+      same_hash                  |   |        | -wrong same_hash                                             | "shvnq[1]" and "ytzay[2]": their names have the same hash
+      name_empty                 |   |        | -wrong {{name_empty name_digit}}                             | does not start with a letter
+      name_space                 |   |        | -wrong {{name_space name_hyphen}}                            | a character that is not a letter
+      name_digits_between        |   |        | -wrong name_digits_between                                   | digits between underscores
+      name_null                  |   |        | -wrong name_null                                             | A layer needs a name
+      rank_shape                 |   |        | -wrong {{rank_shape rank_shape_turned}}                      | Layer "more": its shape differs
+      rank_name                  |   |        | -wrong {{rank_name rank_order}}                              | its name differs
+      rank_weights               |   |        | -wrong rank_weights                                          | Layer "more": its weights differ
+      rank_number                |   |        | -wrong rank_number                                           | between 6 and 7 layers
+      rank_scale                 |   |        | -wrong {{rank_scale rank_layer_momentum rank_layer_type rank_frozen rank_norm rank_polynomial}} | The options of the optimizer differ between the ranks: layer h0.qkv: -
+      rank_exponent              |   |        | -wrong rank_exponent -muon_layer_h0.qkv_lmo_type mixed       | layer h0.qkv: -muon_layer_h0.qkv_lmo_mixed_exponent_q 3 on rank 0 and 3.25
+      rank_poles                 |   |        | -wrong rank_poles -muon_layer_h0.qkv_lmo_polar_type zolotarev | -muon_layer_h0.qkv_lmo_polar_zolotarev_poles 4 on rank 0 and 3 on rank
+      rank_compressor            |   |        | -wrong rank_compressor                                       | The options of the optimizer differ between the ranks: -ef21_
       # What tables leave out
-      rank_values           | -wrong rank_values -ef21_server_compressor topk     | The options of the optimizer differ between the ranks: -ef21_
-      rank_paper_index_bits | -wrong rank_paper_index_bits -ef21_compressor randk | The options of the optimizer differ between the ranks: -ef21_
-    test:
-      suffix: rank_block
-      args: -wrong {{rank_block_length rank_block_norm}} -ef21_compressor qsgd
-      error: The options of the optimizer differ between the ranks: -ef21_
-    test:
-      suffix: rank_line_norm
-      args: -wrong rank_line_norm -ef21_compressor {{columntopk rowtopk}}
-      error: The options of the optimizer differ between the ranks: -ef21_
-      requires: double
-    test:
-      suffix: rank_schatten
-      args: -wrong rank_schatten -ef21_compressor topsvd
-      error: The options of the optimizer differ between the ranks: -ef21_
-    test:
-      suffix: rank_powersgd
-      args: -wrong {{rank_sweeps rank_oversampling}} -ef21_compressor powersgd
-      error: The options of the optimizer differ between the ranks: -ef21_
-    # Ranks that measure would wait for those that do not; a debugging PETSc refuses the first two in the call
-    table: suffix | requires | args | error
-      rank_measure   | !debug | -wrong rank_measure -ef21_compressor topk   | some ranks measure what it does to the layers and others do not
-      rank_interval  | !debug | -wrong rank_interval -ef21_compressor topk  | options of the optimizer differ
-      rank_last_step |        | -wrong rank_last_step -ef21_compressor topk | since the last step: -muon_max_steps
-      monitor_viewer |        | -muon_monitor binary:monitor.bin            | -muon_monitor: a viewer of type binary prints no lines
-    test:
-      suffix: monitor_compression_viewer
-      args: -ef21_monitor_compression binary:monitor.bin
-      error: -ef21_monitor_compression: a viewer of type binary prints no lines
-    table: suffix | args | error
-      rank_learning_rate | -wrong {{rank_learning_rate rank_exchange rank_raises}} | options of the optimizer differ
-      rank_type          | -wrong rank_type        | differ
-      rank_init          | -wrong rank_init        | options of the optimizer differ between the ranks: -ef21_init zero on rank 0 and gradient on rank
-      sparse             | -wrong sparse           | weights of type seqaij
-      workers            | -wrong workers_size     | Layer "more": the communicators of its matrices
-    # PETSc's own checks in a debug build are collective on the matrix, which two ranks do not give
-    test:
-      suffix: workers_overlap
-      requires: !debug
-      nsize: 3
-      args: -wrong workers_overlap
-      error: Layer "more": the communicators of its matrices
-    table: suffix | nsize | args | error
-      workers_mixed     | 4 | -wrong workers_mixed     | Layer "more": the communicators of its matrices
-      workers_rows      |   | -wrong workers_rows      | do not hold its 6 rows one behind the other
-      workers_layout    | 4 | -wrong workers_layout    | Layer "more": its rows on the ranks of a worker differ between the ranks
-      workers_storage   |   | -wrong workers_storage   | Layer "more": its name, or what holds its weights, differs between the ranks
-      same_hash_of_rows |   | -wrong same_hash_of_rows | Layers or blocks of layers "kjna@2" and "zagef@3": their names have the same hash
-      gram_oracle       | 4 | -wrong gram_oracle       | -muon_assembly gram of layer "more": its LMO gathers the matrix on one rank
-      gram_blocks       | 4 | -wrong gram_blocks       | -muon_assembly gram of layer "more": it is cut into blocks
-    test:
-      suffix: gram_replicated
-      nsize: 4
-      args: -wrong gram_frobenius -muon_exchange_type replicated
-      error: -muon_assembly gram of layer "more": with -muon_exchange_type replicated, and of votes whose majority is scaled, every worker computes the step
-    test:
-      suffix: rank_assembly
-      args: -wrong rank_assembly
-      error: The options of the optimizer differ between the ranks: layer more: -muon_layer_more_assembly auto on rank 0 and allgather on rank
-      requires: !debug
-    test:
-      suffix: rank_whole
-      args: -wrong rank_whole
-      error: The options of the optimizer differ between the ranks: layer more: gradient rows on rank 0 and whole on rank
-    test:
-      suffix: rank_chunk
-      args: -wrong rank_chunk
-      error: The options of the optimizer differ between the ranks: -muon_assembly_chunk auto on rank 0 and 2 on rank
-      requires: !debug
-    table: suffix | args | error
-      chunk  | -wrong spread -muon_assembly_chunk {{0 -2}}  | -muon_assembly_chunk
-      warmup | -wrong spread -muon_assembly_warmup {{0 -2}} | -muon_assembly_warmup
-    test:
-      suffix: step_spread
-      args: -wrong spread -lmo_type rowsum -muon_layer_gain_ef21_downlink weights -ef21_downlink step
-      error: -ef21_downlink step of layer "more": its rows are spread over 3 ranks
-    table: suffix | args | error
-      parallel_norm     | -wrong {{parallel_norm parallel_blocks}} | Layer "h0.qkv": matrix of type mpidense, expected seqdense
-      rows_parallel     | -wrong rows_parallel                     | -muon_exchange_type rows cuts layers that are whole on every rank
-      gradient_shape    | -wrong gradient_shape                    | gradient of shape 4 x 9, expected 9 x 4
-      gradient_type     | -wrong gradient_type                     | gradient of type seqaij
-      matrix_as_vector  | -wrong matrix_as_vector                  | is a matrix
-      vector_as_matrix  | -wrong vector_as_matrix                  | is a vector
-      layer_number      | -wrong layer_number                      | must be in [0,6)
-      monitors          | -wrong monitors                          | at most 5 monitors
-      state_before      | -wrong state_before                      | MuonSetUp() first
-      learning_rate_nan | -wrong learning_rate_nan                 | -muon_learning_rate
-      late_layer        | -wrong late_layer                        | layers are added before
-      late_init         | -wrong late_init                         | -ef21_init
-      csv_full          | -muon_monitor_csv /dev/full              | -muon_monitor_csv /dev/full: the file cannot be written
-      late_exchange     | -wrong late_exchange                     | The exchange was changed after MuonSetUp()
-    test:
-      suffix: late_cautious
-      nsize: 2
-      args: -wrong late_cautious -muon_type sign -muon_momentum_at worker -lmo_type spectral
-      error: -muon_weight_decay_style cautious: layer "embed" is moved by the signs of a vote
-    test:
-      suffix: cautious_votes
-      nsize: 2
-      args: -muon_type sign -muon_momentum_at worker -lmo_type spectral -muon_weight_decay_style cautious
-      error: -muon_weight_decay_style cautious: layer "embed" is moved by the signs of a vote
-    table: suffix | args | error
-      late_momentum_at | -wrong late_momentum_at              | -muon_momentum_at
-      state_frozen     | -wrong state_frozen                  | is frozen
-      weights_changed  | -wrong weights_changed               | Layer "h0.qkv": its weights differ
-      no_layers        | -wrong {{no_layers no_layers_solve}} | MuonAddLayer
-    test:
-      suffix: replicas
-      args: -wrong replicas -muon_exchange_type replicated -ef21_server_compressor {{identity topk}}
-      error: ranks that are to compute the same weights computed different ones
+      rank_values                |   |        | -wrong rank_values -ef21_server_compressor topk              | The options of the optimizer differ between the ranks: -ef21_
+      rank_paper_index_bits      |   |        | -wrong rank_paper_index_bits -ef21_compressor randk          | The options of the optimizer differ between the ranks: -ef21_
+      rank_block                 |   |        | -wrong {{rank_block_length rank_block_norm}} -ef21_compressor qsgd | The options of the optimizer differ between the ranks: -ef21_
+      rank_line_norm             |   | double | -wrong rank_line_norm -ef21_compressor {{columntopk rowtopk}} | The options of the optimizer differ between the ranks: -ef21_
+      rank_schatten              |   |        | -wrong rank_schatten -ef21_compressor topsvd                 | The options of the optimizer differ between the ranks: -ef21_
+      rank_powersgd              |   |        | -wrong {{rank_sweeps rank_oversampling}} -ef21_compressor powersgd | The options of the optimizer differ between the ranks: -ef21_
+      # Ranks that measure would wait for those that do not; a debugging PETSc refuses the first two in the call
+      rank_measure               |   | !debug | -wrong rank_measure -ef21_compressor topk                    | some ranks measure what it does to the layers and others do not
+      rank_interval              |   | !debug | -wrong rank_interval -ef21_compressor topk                   | options of the optimizer differ
+      rank_last_step             |   |        | -wrong rank_last_step -ef21_compressor topk                  | since the last step: -muon_max_steps
+      monitor_viewer             |   |        | -muon_monitor binary:monitor.bin                             | -muon_monitor: a viewer of type binary prints no lines
+      monitor_compression_viewer |   |        | -ef21_monitor_compression binary:monitor.bin                 | -ef21_monitor_compression: a viewer of type binary prints no lines
+      rank_learning_rate         |   |        | -wrong {{rank_learning_rate rank_exchange rank_raises}}      | options of the optimizer differ
+      rank_type                  |   |        | -wrong rank_type                                             | differ
+      rank_init                  |   |        | -wrong rank_init                                             | options of the optimizer differ between the ranks: -ef21_init zero on rank 0 and gradient on rank
+      sparse                     |   |        | -wrong sparse                                                | weights of type seqaij
+      workers                    |   |        | -wrong workers_size                                          | Layer "more": the communicators of its matrices
+      # PETSc's own checks in a debug build are collective on the matrix, which two ranks do not give
+      workers_overlap            | 3 | !debug | -wrong workers_overlap                                       | Layer "more": the communicators of its matrices
+      workers_mixed              | 4 |        | -wrong workers_mixed                                         | Layer "more": the communicators of its matrices
+      workers_rows               |   |        | -wrong workers_rows                                          | do not hold its 6 rows one behind the other
+      workers_layout             | 4 |        | -wrong workers_layout                                        | Layer "more": its rows on the ranks of a worker differ between the ranks
+      workers_storage            |   |        | -wrong workers_storage                                       | Layer "more": its name, or what holds its weights, differs between the ranks
+      same_hash_of_rows          |   |        | -wrong same_hash_of_rows                                     | Layers or blocks of layers "kjna@2" and "zagef@3": their names have the same hash
+      gram_oracle                | 4 |        | -wrong gram_oracle                                           | -muon_assembly gram of layer "more": its LMO gathers the matrix on one rank
+      gram_blocks                | 4 |        | -wrong gram_blocks                                           | -muon_assembly gram of layer "more": it is cut into blocks
+      gram_replicated            | 4 |        | -wrong gram_frobenius -muon_exchange_type replicated         | -muon_assembly gram of layer "more": with -muon_exchange_type replicated, and of votes whose majority is scaled, every worker computes the step
+      rank_assembly              |   | !debug | -wrong rank_assembly                                         | The options of the optimizer differ between the ranks: layer more: -muon_layer_more_assembly auto on rank 0 and allgather on rank
+      rank_whole                 |   |        | -wrong rank_whole                                            | The options of the optimizer differ between the ranks: layer more: gradient rows on rank 0 and whole on rank
+      rank_chunk                 |   | !debug | -wrong rank_chunk                                            | The options of the optimizer differ between the ranks: -muon_assembly_chunk auto on rank 0 and 2 on rank
+      chunk                      |   |        | -wrong spread -muon_assembly_chunk {{0 -2}}                  | -muon_assembly_chunk
+      warmup                     |   |        | -wrong spread -muon_assembly_warmup {{0 -2}}                 | -muon_assembly_warmup
+      step_spread                |   |        | -wrong spread -lmo_type rowsum -muon_layer_gain_ef21_downlink weights -ef21_downlink step | -ef21_downlink step of layer "more": its rows are spread over 3 ranks
+      parallel_norm              |   |        | -wrong {{parallel_norm parallel_blocks}}                     | Layer "h0.qkv": matrix of type mpidense, expected seqdense
+      rows_parallel              |   |        | -wrong rows_parallel                                         | -muon_exchange_type rows cuts layers that are whole on every rank
+      gradient_shape             |   |        | -wrong gradient_shape                                        | gradient of shape 4 x 9, expected 9 x 4
+      gradient_type              |   |        | -wrong gradient_type                                         | gradient of type seqaij
+      matrix_as_vector           |   |        | -wrong matrix_as_vector                                      | is a matrix
+      vector_as_matrix           |   |        | -wrong vector_as_matrix                                      | is a vector
+      layer_number               |   |        | -wrong layer_number                                          | must be in [0,6)
+      monitors                   |   |        | -wrong monitors                                              | at most 5 monitors
+      state_before               |   |        | -wrong state_before                                          | MuonSetUp() first
+      learning_rate_nan          |   |        | -wrong learning_rate_nan                                     | -muon_learning_rate
+      late_layer                 |   |        | -wrong late_layer                                            | layers are added before
+      late_init                  |   |        | -wrong late_init                                             | -ef21_init
+      csv_full                   |   |        | -muon_monitor_csv /dev/full                                  | -muon_monitor_csv /dev/full: the file cannot be written
+      late_exchange              |   |        | -wrong late_exchange                                         | The exchange was changed after MuonSetUp()
+      late_cautious              | 2 |        | -wrong late_cautious -muon_type sign -muon_momentum_at worker -lmo_type spectral | -muon_weight_decay_style cautious: layer "embed" is moved by the signs of a vote
+      cautious_votes             | 2 |        | -muon_type sign -muon_momentum_at worker -lmo_type spectral -muon_weight_decay_style cautious | -muon_weight_decay_style cautious: layer "embed" is moved by the signs of a vote
+      late_momentum_at           |   |        | -wrong late_momentum_at                                      | -muon_momentum_at
+      state_frozen               |   |        | -wrong state_frozen                                          | is frozen
+      weights_changed            |   |        | -wrong weights_changed                                       | Layer "h0.qkv": its weights differ
+      no_layers                  |   |        | -wrong {{no_layers no_layers_solve}}                         | MuonAddLayer
+      replicas                   |   |        | -wrong replicas -muon_exchange_type replicated -ef21_server_compressor {{identity topk}} | ranks that are to compute the same weights computed different ones
     test:
       suffix: late_rate
       args: -wrong late_rate -lmo_type rowsum -muon_layer_gain_ef21_downlink weights -muon_exchange_type {{star layerwise replicated}} -ef21_downlink {{weights step}}

@@ -25,6 +25,13 @@
      zeros                    whole rows, columns and the fifth layer have none, and weights begin as -0
      bad S                    the last rank has a NaN in step S, the first time it is taken, in all layers,
      bad_layer L              or in this one
+     bad_sign N               instead of NaN, an infinity of this sign
+     edit S                   before step S all weights are halved, and stay so where the learning rate is below 1e-20
+     told                     and the optimizer is told
+     mismatch S               step S is tried first with the weights of a layer, bad_layer or the second, doubled on the last rank; it is refused, or heals
+                              that where -muon_check_weights false
+     mismatch_entry           instead, one entry is another, which is found within 64 steps
+     overflow S               step S is tried first with a rate and a decay that no number holds, or the scale or decay of bad_layer; it is refused
      huge S                   in step S, and with the other sign in the next one, gradients are so large that no message holds their difference
      bad_loss                 instead, the loss of the first rank is no number
      bad_zero                 instead, its worker has a zero there
@@ -161,9 +168,9 @@ typedef struct {
   PetscMPIInt      first, mean; /* ranks whose gradients are averaged here */
   ProblemStorage   storage;
   ProblemReady     ready;
-  PetscBool        single, device, apart, alone, zero, badloss, zeros, whole, same, weighted, curvature, routine, unseen;
+  PetscBool        single, device, apart, alone, zero, badloss, zeros, whole, same, weighted, curvature, routine, unseen, told, entry;
   PetscReal        scale, shake; /* shake: by how many roundings gradients are changed, by numbers of this seed */
-  PetscInt         noise, seed, bad, badlayer, huge, fails;
+  PetscInt         noise, seed, bad, badlayer, badsign, huge, fails, overflow, edit, mismatch;
   PetscInt         products; /* calls of a device in the last step, */
   double           fetched;  /* and bytes that came from it */
 } Problem;
@@ -281,6 +288,11 @@ static inline double ProblemWeight(const Problem *p, PetscMPIInt rank)
   return p->weighted ? 1.0 + rank : 1.0;
 }
 
+static inline double ProblemBad(const Problem *p)
+{
+  return p->badsign == 0 ? (double)NAN : p->badsign * HUGE_VAL;
+}
+
 /* The gradient of a worker at an entry whose weight is w, or the mean of the gradients of those that are averaged here */
 static inline double ProblemGradient(const Problem *p, PetscInt number, PetscInt i, PetscInt j, PetscInt step, double w)
 {
@@ -325,11 +337,11 @@ static inline PetscErrorCode ProblemSetGradients(Problem *p, PetscInt step)
 
         /* The mean of the ranks of a worker: only who has the row knows its weights, and what is added sums to zero */
         if (mean) x = x * l->ranks + (2 * l->position - l->ranks + 1) * ProblemNumber(number, row, j, step);
-        if (step == p->bad && p->zero && row == 0 && j == 0 && p->rank / l->ranks == (p->size - 1) / l->ranks) x = 0;
+        if (step == p->bad && p->zero && (p->badlayer < 0 || p->badlayer == number) && row == 0 && j == 0 && p->rank / l->ranks == (p->size - 1) / l->ranks) x = 0;
         if (ProblemHas(&g, i, j)) ProblemPut(&g, i, j, p->unseen && (row + j) % 3 == 0 ? 0 : x);
       }
     }
-    if (step == p->bad && last && p->zero == PETSC_FALSE && p->badloss == PETSC_FALSE && (p->badlayer < 0 || p->badlayer == number) && g.count > 0) ProblemPut(&g, 0, 0, (double)NAN);
+    if (step == p->bad && last && p->zero == PETSC_FALSE && p->badloss == PETSC_FALSE && (p->badlayer < 0 || p->badlayer == number) && g.count > 0) ProblemPut(&g, 0, 0, ProblemBad(p));
     if (far != NULL) MuonDeviceGet()->copy((size_t)(g.ld * (g.rows ? g.count : l->shape->n)) * (g.type == PETSC_FLOAT ? sizeof(float) : sizeof(double)), g.data, far);
     PetscCall(MuonProgress(p->muon));
     if (p->ready == PROBLEM_READY_NONE || (p->ready == PROBLEM_READY_MISSING && last && number == 2) || (p->ready == PROBLEM_READY_ODD && number % 2 == 0)) continue;
@@ -358,7 +370,7 @@ static inline PetscErrorCode ProblemObjective(Muon muon, PetscReal *loss, void *
     all += ProblemWeight(p, r) * (double)(step + 1 + r);
     sum += ProblemWeight(p, r);
   }
-  *loss = bad ? (PetscReal)NAN : (PetscReal)(all / sum);
+  *loss = bad ? (PetscReal)ProblemBad(p) : (PetscReal)(all / sum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -397,6 +409,99 @@ static inline PetscErrorCode ProblemCheckSlices(Problem *p, PetscObjectState bef
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Matrices and vectors of PETSc's know it; those whose rows are spread, and arrays, do not */
+static inline PetscErrorCode ProblemScale(ProblemLayer *l, double by)
+{
+  const ProblemArray *a = &l->weights;
+  Mat                 here;
+
+  PetscFunctionBegin;
+  if (l->W != NULL) {
+    PetscCall(MatDenseGetLocalMatrix(l->W, &here));
+    PetscCall(MatScale(here, (PetscScalar)by));
+  } else if (l->w != NULL) PetscCall(VecScale(l->w, (PetscScalar)by));
+  else {
+    for (PetscInt e = 0; e < a->count * l->shape->n; e++) {
+      if (ProblemHas(a, e / l->shape->n, e % l->shape->n)) ProblemPut(a, e / l->shape->n, e % l->shape->n, by * ProblemGet(a, e / l->shape->n, e % l->shape->n));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemGatherWeights(Problem *p, MPI_Comm comm, double w[]);
+
+/* On all ranks, before the step and after it: a step of next to no length leaves weights where they were set */
+static inline PetscErrorCode ProblemStays(Problem *p, PetscBool after, double **set)
+{
+  PetscReal rate;
+  int       d = 0;
+  double   *now;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < p->n; k++) d += (int)(p->layer[k].shape->m * p->layer[k].shape->n);
+  PetscCall(PetscMalloc1(d, &now));
+  PetscCall(ProblemGatherWeights(p, p->comm, now));
+  PetscCall(MuonGetLearningRate(p->muon, &rate));
+  for (int e = 0; e < d && after && rate < (PetscReal)1e-20; e++) PetscCheck(fabs(now[e] - (*set)[e]) <= 100 * (double)rate, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Weight %d was set to %g, and is %g after a step of no length", e, (*set)[e], now[e]);
+  if (after) PetscCall(PetscFree(*set));
+  *set = now;
+  if (after) PetscCall(PetscFree(*set));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The weights of the last rank are others: the step, or one of the next ones, is refused on all and names the layer */
+static inline PetscErrorCode ProblemMismatch(Problem *p)
+{
+  ProblemLayer *const l      = &p->layer[p->badlayer < 0 ? 1 : p->badlayer];
+  const PetscBool     last   = p->rank == p->size - 1 ? PETSC_TRUE : PETSC_FALSE;
+  MuonConvergedReason reason = MUON_CONVERGED_ITERATING;
+  MuonLayer           layer;
+  char                checks[8];
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetParameter(p->muon, "muon_check_weights", checks, sizeof(checks)));
+  if (last && p->entry == PETSC_FALSE) PetscCall(ProblemScale(l, 2));
+  if (last && p->entry) ProblemPut(&l->weights, l->weights.count / 2, 0, 1 + ProblemGet(&l->weights, l->weights.count / 2, 0));
+  for (PetscInt k = 0; k < (p->entry ? 64 : 1) && reason == MUON_CONVERGED_ITERATING; k++) {
+    if (p->routine == PETSC_FALSE) PetscCall(ProblemSetGradients(p, p->mismatch));
+    PetscCall(MuonStep(p->muon));
+    PetscCall(MuonGetConvergedReason(p->muon, &reason));
+  }
+  PetscCall(MuonGetMismatchedLayer(p->muon, &layer));
+  PetscCheck(reason == (checks[0] == 't' ? MUON_DIVERGED_WEIGHTS : MUON_CONVERGED_ITERATING) && layer == (checks[0] == 't' ? l->layer : NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s where the last rank has other weights, or another layer is named",
+             MuonConvergedReasons[reason]);
+  if (last && p->entry == PETSC_FALSE && checks[0] == 't') PetscCall(ProblemScale(l, 0.5));
+  if (last && p->entry) ProblemPut(&l->weights, l->weights.count / 2, 0, ProblemGet(&l->weights, l->weights.count / 2, 0) - 1);
+  p->mismatch = -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What becomes of finite gradients is not finite, in all layers or in one */
+static inline PetscErrorCode ProblemOverflow(Problem *p)
+{
+  const PetscReal     large  = PETSC_MAX_REAL / 16;
+  const char *const   keys[] = {"muon_learning_rate", "muon_adamw_learning_rate", "muon_weight_decay", "muon_adamw_weight_decay"};
+  char                before[4][64];
+  MuonLayer           layer = p->badlayer < 0 ? NULL : p->layer[p->badlayer].layer;
+  MuonLayerType       type  = MUONLAYERADAMW;
+  MuonConvergedReason reason;
+
+  PetscFunctionBegin;
+  if (layer != NULL) PetscCall(MuonLayerGetType(layer, &type));
+  for (int k = 0; k < 4; k++) PetscCall(MuonGetParameter(p->muon, keys[k], before[k], sizeof(before[k])));
+  PetscCall(MuonSetLearningRate(p->muon, large));
+  PetscCall(MuonSetAdamW(p->muon, large, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, strcmp(type, MUONLAYERADAMW) == 0 ? large : PETSC_CURRENT));
+  if (layer == NULL) PetscCall(MuonSetWeightDecay(p->muon, large, MUON_WEIGHT_DECAY_CURRENT));
+  else PetscCall(MuonLayerSetScale(layer, large));
+  PetscCall(MuonStep(p->muon));
+  PetscCall(MuonGetConvergedReason(p->muon, &reason));
+  PetscCheck(reason == MUON_DIVERGED_NANORINF, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A rate and a decay or scale of %g give %s", (double)large, MuonConvergedReasons[reason]);
+  for (int k = 0; k < 4; k++) PetscCall(MuonSetParameter(p->muon, keys[k], strcmp(before[k], "auto") == 0 ? "-1" : before[k]));
+  if (layer != NULL) PetscCall(MuonLayerSetScale(layer, 1));
+  p->overflow = -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscInt ProblemProducts;
 
 static void ProblemTold(const char kernel[])
@@ -406,11 +511,10 @@ static void ProblemTold(const char kernel[])
 
 static inline PetscErrorCode ProblemStep(Problem *p)
 {
-  double           moved[2] = {0, 0}, copies[2];
-  PetscObjectState before   = 0;
+  double           moved[2] = {0, 0}, copies[2], *set = NULL;
+  PetscObjectState before = 0;
   PetscReal        norm;
-
-  PetscInt step;
+  PetscInt         step;
 
   PetscFunctionBegin;
   PetscCall(MuonGetStepNumber(p->muon, &step));
@@ -429,6 +533,11 @@ static inline PetscErrorCode ProblemStep(Problem *p)
     if (step % 2 == 0) p->ready = PROBLEM_READY_NONE;
     p->fails = -1;
   }
+  if (p->overflow == step) PetscCall(ProblemOverflow(p));
+  if (p->mismatch == step) PetscCall(ProblemMismatch(p));
+  for (PetscInt k = 0; k < p->n && p->edit == step; k++) PetscCall(ProblemScale(&p->layer[k], 0.5));
+  if (p->edit == step && p->told) PetscCall(MuonWeightsChanged(p->muon));
+  if (p->edit == step) PetscCall(ProblemStays(p, PETSC_FALSE, &set));
   ProblemProducts = 0;
   if (p->device) {
     MuonDeviceGet()->moved(moved, copies);
@@ -436,6 +545,7 @@ static inline PetscErrorCode ProblemStep(Problem *p)
   }
   p->fetched = moved[1];
   PetscCall(MuonStep(p->muon));
+  if (p->edit == step) PetscCall(ProblemStays(p, PETSC_TRUE, &set));
   if (p->device) {
     MuonDeviceGet()->trace(NULL);
     MuonDeviceGet()->moved(moved, copies);
@@ -726,10 +836,16 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
   p->routine = p->curvature = PETSC_TRUE;
   p->scale                  = 1;
   p->noise                  = 2;
-  p->bad = p->badlayer = p->huge = p->fails = -1;
+  p->bad = p->badlayer = p->huge = p->fails = p->overflow = p->edit = p->mismatch = -1;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_mean", &mean, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_noise", &p->noise, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_bad", &p->bad, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_bad_sign", &p->badsign, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_edit", &p->edit, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_told", &p->told, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_mismatch", &p->mismatch, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_mismatch_entry", &p->entry, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_overflow", &p->overflow, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_huge", &p->huge, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_fails", &p->fails, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_bad_loss", &p->badloss, NULL));
