@@ -735,6 +735,12 @@ def settled(message):
     return message
 
 
+def compact(message):
+    """The same in the codecs that a sender must choose"""
+    indices = GAPS if message.indices in (BITMAP, RAW) else LEVELS if message.form == BLOCKS else message.indices
+    return settled(Message(message.layer, message.rows, message.columns, message.form, indices, CODED if message.values == NATURAL else message.values, message.count, message.positions, message.x, message.entries, message.parameter, message.seed))
+
+
 def random_message(draw, rows, columns, form, indices, values, count, parameter=0):
     parts = Sections(form, parameter, rows, columns, count)
     positions = sorted(draw.sample(range(parts.numbered), count)) if indices not in (NONE, LEVELS) else None
