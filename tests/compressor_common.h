@@ -408,6 +408,43 @@ static inline PetscErrorCode Cost(MuonCompressor c, Matrix shape, Message M, Muo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+typedef struct {
+  size_t    entries, bytes;
+  PetscBool wrong;
+} Count;
+
+static inline PetscErrorCode TestVisit(MuonStateVisitor *visitor, const MuonState *state)
+{
+  Count *count = (Count *)visitor->ctx;
+
+  PetscFunctionBegin;
+  count->bytes += state->array != NULL ? MuonArrayBytes(state->array) : state->bytes;
+  if (state->array != NULL) {
+    count->entries += MuonArrayEntries(state->array);
+    if (state->array->data == NULL || state->array->precision != MUON_SINGLE) count->wrong = PETSC_TRUE;
+  }
+  if (state->holder != MUON_STATE_WORKER || strcmp(state->layer, "attn.qkv") != 0) count->wrong = PETSC_TRUE;
+  if (state->name[0] == '\0' || state->entrywise) count->wrong = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The state of a compressor, with what its visitor must be told of it */
+static inline PetscErrorCode CountState(MuonCompressor c, Count *count)
+{
+  MuonStateVisitor visitor;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(count, sizeof(*count)));
+  PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
+  visitor.visit  = TestVisit;
+  visitor.layer  = "attn.qkv";
+  visitor.holder = MUON_STATE_WORKER;
+  visitor.ctx    = count;
+  PetscCall(MuonCompressorVisitState(c, &visitor));
+  TestCheck(!count->wrong, "State that is none of this compressor");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Choices that cover every type that is registered: those below, and for a type that is not among them one for each kind of values.
    Dropout is sent in some and dropped in others

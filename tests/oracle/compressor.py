@@ -2,13 +2,12 @@
 
     compressor.py DIR    check what tests/compressor_oracle.c wrote into DIR
 
-Every message is parsed and decoded here, its contents are computed again from what was compressed, and its costs from the decoded arrays.
+Every message is decoded by wire.py, its contents are computed again from what was compressed, and its costs from the decoded arrays.
 
 The matrices of this file are those of the wire: their rows are the lines of an array, one behind the other in memory. They are the columns of a matrix that is stored by columns and the rows of one that is stored by rows.
 """
 import math
 import os
-import struct
 import sys
 from fractions import Fraction
 
@@ -19,9 +18,7 @@ from entropy import entropy
 from philox import Stream, philox
 from subset import subset
 
-NAMES = {'double': 0, 'single': 1, 'bf16': 2, 'natural': 3, '2bit': 5}
-WIDTHS = {0: 64, 1: 32, 2: 16, 3: 9}
-GAPS, CODED = 3, 4
+NAMES = {'double': wire.DOUBLE, 'single': wire.SINGLE, 'bf16': wire.BF16, 'natural': wire.NATURAL, '2bit': wire.TWOBIT}
 
 
 def fnv1a(name):
@@ -29,132 +26,6 @@ def fnv1a(name):
     for byte in name.encode():
         value = (value ^ byte) * 16777619 & 0xFFFFFFFF
     return value
-
-
-# ---- Reading a message
-
-def fields(section, width, number):
-    stream = int.from_bytes(section, 'little')
-    assert stream >> width * number == 0, 'padding'
-    return [stream >> width * i & (1 << width) - 1 for i in range(number)]
-
-
-def natural_value(code):
-    exponent = code & 255
-    assert exponent != 255 and code != 256, code
-    return 0.0 if exponent == 0 else (-1.0 if code >> 8 else 1.0) * 2.0 ** (exponent - 127)
-
-
-def read_values(codec, section, number):
-    if codec == CODED:
-        values, used = wire.decode_coded(number, section)
-        assert used == len(section), 'length of the values'
-        return values
-    if codec == NAMES['2bit']:
-        return wire.decode_values(codec, number, section)
-    assert len(section) == -(-number * WIDTHS[codec] // 8), 'length of the values'
-    if codec == 0:
-        return np.array(struct.unpack('<%dd' % number, section))
-    if codec == 1:
-        return np.array(struct.unpack('<%df' % number, section))
-    if codec == 2:
-        raw = np.array(struct.unpack('<%dH' % number, section), dtype=np.uint32)
-        return (raw << np.uint32(16)).view(np.float32).astype(float)
-    return np.array([natural_value(code) for code in fields(section, 9, number)])
-
-
-def read_positions(indices, numbered, count, payload):
-    """The positions and the bytes that they take; of the three codecs the shortest must have been chosen."""
-    width = 1
-    while 256 ** width < numbered:
-        width += 1
-    bitmap, raw = -(-numbered // 8), width * count
-    if indices == GAPS:
-        positions, head = wire.decode_gaps(numbered, count, payload)
-        assert head < min(bitmap, raw), 'gaps are not the smaller codec of positions'
-    else:
-        head = min(bitmap, raw)
-        assert indices == (2 if raw < bitmap else 1), 'not the smaller codec of positions'
-    if indices == 1:
-        positions = [k for k, bit in enumerate(fields(payload[:bitmap], 1, numbered)) if bit]
-    elif indices == 2:
-        positions = [int.from_bytes(payload[width * i:width * i + width], 'little') for i in range(count)]
-    assert indices == GAPS or head <= len(wire.encode_gaps(numbered, positions)), 'gaps are the smaller codec of positions'
-    assert len(positions) == count and positions == sorted(set(positions)), 'positions'
-    return positions, head
-
-
-class Message:
-    def __init__(self, data, m, n):
-        (self.layer, self.form, self.indices, codec, parameter, self.count, length), head = wire.read_header(data)
-        payload, d = data[head:], m * n
-        self.codec = 3 if codec == CODED else codec
-        assert (parameter == 0 or self.form == 11) and length == len(payload), 'header'
-        self.positions, sections = None, None
-        if self.form == 0:
-            assert self.indices == 0 and self.count in (0, d), 'dense header'
-            self.values = read_values(codec, payload, self.count)
-            if self.count == 0:
-                self.matrix = np.zeros((m, n))
-            else:
-                self.matrix = self.values.reshape(m, n)
-        elif self.form == 1:
-            self.positions, head = read_positions(self.indices, d, self.count, payload)
-            self.section = payload[head:]
-            self.values = read_values(codec, self.section, self.count)
-            self.matrix = np.zeros(d)
-            self.matrix[self.positions] = self.values
-            self.matrix = self.matrix.reshape(m, n)
-        elif self.form == 3:
-            assert self.indices == 0 and self.count == d, 'signs header'
-            signs = fields(payload[:-(-d // 8)], 1, d)
-            self.values = read_values(codec, payload[-(-d // 8):], 1)
-            assert self.values[0] > 0, 'magnitude'
-            self.matrix = (self.values[0] * (2.0 * np.array(signs) - 1)).reshape(m, n)
-        elif self.form == 11:
-            assert self.indices in (0, wire.LEVELS) and self.count == d, 'blocks header'
-            self.bits, self.length = parameter & 15, 16 << (parameter >> 4)
-            packed = middle = -(-d * self.bits // 8)
-            if self.indices == wire.LEVELS:
-                codes, middle = wire.decode_codes(d, payload, self.bits)
-                self.codes = np.array(codes)
-                assert middle < packed, 'coded entries are not the smaller codec'
-            else:
-                self.codes = np.array(fields(payload[:middle], self.bits, d))
-                assert packed <= len(wire.encode_codes(self.codes.tolist(), self.bits)), 'coded entries are the smaller codec'
-            self.values = read_values(codec, payload[middle:], -(-d // self.length))
-            assert np.all(self.values >= 0) and not np.any(self.codes == 1), 'scales and codes'
-            # With the level for a unit, so that the type can say what it is worth
-            self.matrix = (np.where(self.codes % 2 == 1, -1.0, 1.0) * (self.codes // 2)).reshape(m, n)
-        elif self.form == 8:
-            assert self.indices == 0 and self.count <= d, 'seeded header'
-            self.seed = int.from_bytes(payload[:8], 'little')
-            self.positions = subset(d, self.count, self.seed)
-            self.values = read_values(codec, payload[8:], self.count)
-            self.matrix = np.zeros(d)
-            self.matrix[self.positions] = self.values
-            self.matrix = self.matrix.reshape(m, n)
-        elif self.form in (9, 10):
-            lines, length = (n, m) if self.form == 9 else (m, n)
-            self.positions, head = read_positions(self.indices, lines, self.count, payload)
-            self.values = read_values(codec, payload[head:], self.count * length)
-            self.matrix = np.zeros((lines, length))
-            self.matrix[self.positions] = self.values.reshape(self.count, length)
-            self.matrix = self.matrix.T if self.form == 9 else self.matrix
-        else:
-            assert self.form == 2 and self.indices == 0 and self.count <= min(m, n), 'low-rank header'
-            left, right = self.count * m, self.count * n
-            middle = wire.decode_coded(left, payload)[1] if codec == CODED else -(-left * WIDTHS[codec] // 8)
-            self.values = np.concatenate([read_values(codec, payload[:middle], left), read_values(codec, payload[middle:], right)])
-            sections = [left, right]
-            self.P = self.values[:self.count * m].reshape(self.count, m).T
-            self.Q = self.values[self.count * m:].reshape(self.count, n).T
-            self.matrix = self.P @ self.Q.T
-        # Natural values are sent in the shorter of their two codecs
-        if self.codec == 3:
-            parts = np.split(self.values, np.cumsum(sections)[:-1]) if sections else [self.values]
-            packed, coded = sum(-(-9 * len(part) // 8) for part in parts), sum(len(wire.encode_coded(part)) for part in parts)
-            assert codec == (CODED if coded < packed else 3), 'not the smaller codec of values'
 
 
 # ---- Compressing again
@@ -276,8 +147,14 @@ class Case:
         return NAMES[self.native if self.values == 'native' else self.values]
 
     def check(self):
-        message = Message(self.data, self.m, self.n)
-        assert message.layer == self.layer and message.codec == self.codec(), 'header'
+        message = wire.decode_message(self.data, self.layer, self.m, self.n)
+        compact = wire.compact(message)
+        assert (message.indices, message.values) == (compact.indices, compact.values), 'not the smallest codecs'
+        message.codec = wire.NATURAL if message.values == wire.CODED else message.values
+        message.matrix = message.matrix()
+        if message.form == wire.LOWRANK:
+            message.P, message.Q = (F.reshape(message.count, -1).T for F in np.split(message.x, [message.count * self.m]))
+        assert message.codec == self.codec(), 'codec'
         residual = self.T - self.R
         if self.native == 'single':
             residual = residual.astype(np.float32).astype(float)
@@ -290,10 +167,10 @@ class Case:
         if self.entries == 4096 and not self.ties:
             # The logarithm of the choices of 1/64 is 7.43 bits an entry, to which Golomb codes add 3% at most; 2.5 bits of a value; header and chunk have 13 bytes
             bits = (float(self.encoded) - 8 * 13) / message.count
-            assert message.indices == GAPS and 9.85 < bits < 1.03 * 7.43 + 2.5, '%g bits a kept entry' % bits
+            assert message.indices == wire.GAPS and 9.85 < bits < 1.03 * 7.43 + 2.5, '%g bits a kept entry' % bits
             assert float(self.encoded) <= 1.03 * float(self.entropy) + 8 * 13, 'more than the entropy'
         assert float(self.paper) == paper(self.kind, self.values, self.factor if self.kind == 'dropout' else self.ratio, self.rank, *self.shape, self.bits, self.quantization, self.entries), 'paper bits'
-        bound = entropy(wire.decode_message(self.data, self.layer, self.m, self.n))
+        bound = entropy(message)
         assert abs(float(self.entropy) - bound) <= 1e-9 * (bound + 1), 'entropy %s, expected %g' % (self.entropy, bound)
 
     def check_identity(self, message, residual):
@@ -361,10 +238,10 @@ class Case:
         around = [mean * (1 + k * residual.size * 2.0 ** -53) for k in (-1, 0, 1)]
         if message.codec == 0:
             low, high = (around[0], around[2]) if self.native == 'double' else (np.float32(mean), np.float32(mean))
-            assert low <= message.values[0] <= high, 'magnitude'
+            assert low <= message.x[0] <= high, 'magnitude'
         else:
             around = [float(np.float32(a)) for a in around] if self.native == 'single' else around
-            assert message.values[0] in [rounded(message.codec, [a], [0], self.stream)[0] for a in around], 'magnitude'
+            assert message.x[0] in [rounded(message.codec, [a], [0], self.stream)[0] for a in around], 'magnitude'
         self.check_alpha((1 - self.rounding()) / residual.size, 4)
 
     def round_up(self, codec, x):
@@ -376,12 +253,12 @@ class Case:
 
     def check_qsgd(self, message, residual):
         bits, length, norm = self.quantization
-        assert message.form == 11 and message.bits == bits and message.length == length, 'header'
+        assert message.form == wire.BLOCKS and (message.parameter & 15, 16 << (message.parameter >> 4)) == (bits, length), 'header'
         scalar = np.float32 if self.native == 'single' else np.float64
         s, flat = 2 ** (bits - 1) - 1, residual.ravel()
         words = np.array([self.stream.word(e) for e in range(flat.size)])
         codes, decoded = [], []
-        for b, scale in enumerate(message.values):
+        for b, scale in enumerate(message.x):
             x = flat[length * b:length * (b + 1)]
             if norm == 'max':
                 assert scale == self.round_up(message.codec, float(np.max(np.abs(x)))), 'scale'
@@ -396,7 +273,7 @@ class Case:
             codes += list(2 * level + ((x < 0) & (level > 0)))
             step = scalar(scale) / scalar(s)
             decoded += list(np.where(x < 0, -1, 1).astype(scalar) * (level.astype(scalar) * step) + scalar(0))
-        assert np.array_equal(message.codes, np.array(codes)), 'codes'
+        assert np.array_equal(message.entries, codes), 'codes'
         message.matrix = np.array(decoded, dtype=float).reshape(self.m, self.n)
         assert np.array_equal(message.matrix, self.decoded), 'decoded'
         # omega for scales that are not rounded, or hardly
@@ -420,7 +297,7 @@ class Case:
         expected[chosen] = rounded(message.codec, flat[chosen], chosen, self.stream)
         assert np.array_equal(message.matrix.ravel(), expected) and np.array_equal(self.decoded.ravel(), expected), 'values'
         # Other codes and magnitudes may say the same
-        assert self.values != '2bit' or message.section == wire.encode_values(message.codec, flat[chosen].astype(np.float32)), 'two bits'
+        assert self.values != '2bit' or self.data.endswith(wire.encode_values(message.codec, flat[chosen].astype(np.float32))), 'two bits'
         if self.values in ('native', '2bit'):
             self.check_alpha(-1 if self.values == '2bit' else min(kept(self.ratio, len(part)) / len(part) for part in parts(flat.size, self.entries)), 4)
 
@@ -429,6 +306,7 @@ class Case:
         words = philox([0xFFFFFFFF] + self.stream.rest, self.stream.key)
         assert message.form == 8 and message.seed == words[0] + (words[1] << 32), 'seed'
         assert message.count == kept(self.ratio, flat.size), 'count'
+        message.positions = subset(flat.size, message.count, message.seed)
         expected = np.zeros(flat.size)
         expected[message.positions] = rounded(message.codec, flat[message.positions], message.positions, self.stream)
         assert np.array_equal(message.matrix.ravel(), expected) and np.array_equal(self.decoded.ravel(), expected), 'values'
