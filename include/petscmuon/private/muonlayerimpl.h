@@ -50,7 +50,7 @@ typedef struct {
 */
 struct _MuonLayerOps {
   PetscErrorCode (*step)(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *); /* Xnew is scratch, not X */
-  PetscErrorCode (*stepmany)(PetscInt n, MuonLayerTask *const task[]);                                                                 /* step, for several layers in the memory of a device: of the LMO alone */
+  PetscErrorCode (*stepmany)(PetscInt n, MuonLayerTask *const task[]);                                                                 /* step, for several layers in one memory: of the LMO alone */
   PetscErrorCode (*take)(MuonLayer, MuonLayerStepInfo *, const MuonArray *D, const MuonArray *X);                                      /* takes the step that stepmany left in D, in place */
   PetscErrorCode (*applylmo)(MuonLayer, const MuonMatrix *G, const MuonMatrix *D, double *dual, MuonStatus *);
   PetscErrorCode (*update)(MuonLayer, MuonLayerStepInfo *, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *);

@@ -84,16 +84,20 @@ static PetscErrorCode MuonScaleInput_Private(Muon muon, MuonShard *shard, MuonAr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On the host several at once are not faster, and a step as a message is made from one */
-static PetscBool MuonShardIsAlone_Private(const MuonShard *shard)
+/* Whether a run that begins with that shard ends before another one. A step as a message is made from one; on the host several large ones at once are not faster */
+static PetscBool MuonRunEnds_Private(const MuonShard *first, const MuonShard *next, size_t bytes, size_t batch)
 {
-  return shard->layer->shape.memory == MUON_HOST || MuonShardSendsStep(shard) ? PETSC_TRUE : PETSC_FALSE;
+  const size_t     caches = 131072;
+  const MuonMemory memory = first->layer->shape.memory;
+
+  if (MuonShardSendsStep(first) || MuonShardSendsStep(next) || next->layer->shape.memory != memory) return PETSC_TRUE;
+  return bytes > (memory == MUON_HOST ? caches : batch) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /*
    Server: aggregates, steps of the layers' optimizers, messages of the new weights, each for all shards of a run in their order.
-   Runs have several shards in device memory, where small products of several layers are computed together; their sums and new
-   weights fit in the bytes of a batch, scratch or not, because all sums of a run arrive before its first step
+   Runs have several shards in one memory, whose small products are computed together; their sums and new weights fit in the bytes
+   of a batch, scratch or not, because all sums of a run arrive before its first step
 */
 static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
@@ -118,7 +122,7 @@ static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRe
       const MuonArray state = MuonShardStateShape(shard[run]), W = MuonShardWeightsShape(shard[run]);
 
       bytes += MuonArrayBytes(&state) + MuonArrayBytes(&W);
-      if (run > 0 && (MuonShardIsAlone_Private(shard[run]) || MuonShardIsAlone_Private(shard[0]) || bytes > batch)) break;
+      if (run > 0 && MuonRunEnds_Private(shard[0], shard[run], bytes, batch)) break;
     }
     for (PetscInt k = 0; k < run; k++) {
       PetscCall(MuonServerAggregate_Private(muon, shard[k], &task[k].G, status));
