@@ -1,6 +1,7 @@
 static char help[] = "The life of an optimizer: types that change, references, resets, vectors, memory; PETSc started and ended more than once.\n\n";
 
 #include "parameters.h"
+#include "fails.h"
 #include "muon_common.h"
 #include <petscmuon/private/petscmuonimpl.h>
 
@@ -253,6 +254,34 @@ static PetscErrorCode CheckCaller(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Refuse(Muon muon, PetscInt step, PetscReal loss, void *ctx)
+{
+  return step == 3 ? PETSC_ERR_USER : PETSC_SUCCESS;
+}
+
+/* A solver ends with the error of a monitor, behind the step, and goes on when it is called again */
+static PetscErrorCode CheckSolve(void)
+{
+  Problem  p, q;
+  PetscInt step;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(PETSC_COMM_WORLD, MUONDENSE, &p));
+  PetscCall(ProblemCreate(PETSC_COMM_WORLD, MUONDENSE, &q));
+  PetscCall(MuonSetMaxSteps(p.muon, 8));
+  PetscCall(MuonSetMaxSteps(q.muon, 8));
+  PetscCall(MuonMonitorSet(p.muon, Refuse, NULL, NULL));
+  Fails(MuonSolve(p.muon), PETSC_ERR_USER, "");
+  PetscCall(MuonGetStepNumber(p.muon, &step));
+  PetscCheck(step == 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MuonSolve() ends at step %" PetscInt_FMT, step);
+  PetscCall(MuonSolve(p.muon));
+  PetscCall(MuonSolve(q.muon));
+  PetscCall(Same(&p, &q, "MuonSolve() after an error of a monitor"));
+  PetscCall(ProblemDestroy(&p));
+  PetscCall(ProblemDestroy(&q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Each way in one of the rounds, each exchange in all */
 static PetscErrorCode Life(PetscInt round)
 {
@@ -265,6 +294,7 @@ static PetscErrorCode Life(PetscInt round)
   PetscCall(CheckReferences(MUONEXCHANGELAYERWISE));
   PetscCall(CheckReferences(MUONEXCHANGEREPLICATED));
   PetscCall(CheckCaller());
+  PetscCall(CheckSolve());
   for (PetscInt number = 0; last == PETSC_FALSE; number++) {
     PetscCall(WayGet(number, &way, &legal, &last));
     if (legal == PETSC_FALSE || number / 3 % 3 != round) continue;

@@ -21,6 +21,8 @@
      ready PATTERN            in what order MuonLayerGradientReady() is called
      routine 0                gradients are there before the step, and no routine is called
      setup 0                  the caller, or the first step, sets the optimizer up
+     breaks ROUTINE           objective, after half of its layers, monitor, validation, poststep or csv, a file on a full disk, fails once, in break_step (1),
+     break_rank R             on this rank or, -1, on all. The step is an error on all; it was taken, unless the objective failed
      unseen                   a third of the entries has no gradient
      zeros                    whole rows, columns and the fifth layer have none, and weights begin as -0
      bad S                    the last rank has a NaN in step S, the first time it is taken, in all layers,
@@ -128,6 +130,16 @@ typedef enum {
 } ProblemReady;
 static const char *const ProblemReadys[] = {"none", "backward", "reversed", "missing", "twice", "odd", "ProblemReady", "PROBLEM_READY_", NULL};
 
+typedef enum {
+  PROBLEM_BREAKS_NONE,
+  PROBLEM_BREAKS_OBJECTIVE,
+  PROBLEM_BREAKS_MONITOR,
+  PROBLEM_BREAKS_VALIDATION,
+  PROBLEM_BREAKS_POSTSTEP,
+  PROBLEM_BREAKS_CSV
+} ProblemBreaks;
+static const char *const ProblemBreakNames[] = {"none", "objective", "monitor", "validation", "poststep", "csv", "ProblemBreaks", "PROBLEM_BREAKS_", NULL};
+
 enum {
   PROBLEM_LAYERS = PETSC_STATIC_ARRAY_LENGTH(ProblemShapes),
   PROBLEM_BLOCKS = 6,    /* of a layer, at most */
@@ -168,6 +180,8 @@ typedef struct {
   PetscMPIInt      first, mean; /* ranks whose gradients are averaged here */
   ProblemStorage   storage;
   ProblemReady     ready;
+  ProblemBreaks    breaks, breaking; /* breaking: on this rank, now */
+  PetscInt         breakstep, breakrank;
   PetscBool        single, device, apart, alone, zero, badloss, zeros, whole, same, weighted, curvature, routine, unseen, told, entry;
   PetscReal        scale, shake; /* shake: by how many roundings gradients are changed, by numbers of this seed */
   PetscInt         noise, seed, bad, badlayer, badsign, huge, fails, overflow, edit, mismatch;
@@ -344,6 +358,7 @@ static inline PetscErrorCode ProblemSetGradients(Problem *p, PetscInt step)
     if (step == p->bad && last && p->zero == PETSC_FALSE && p->badloss == PETSC_FALSE && (p->badlayer < 0 || p->badlayer == number) && g.count > 0) ProblemPut(&g, 0, 0, ProblemBad(p));
     if (far != NULL) MuonDeviceGet()->copy((size_t)(g.ld * (g.rows ? g.count : l->shape->n)) * (g.type == PETSC_FLOAT ? sizeof(float) : sizeof(double)), g.data, far);
     PetscCall(MuonProgress(p->muon));
+    if (p->breaking == PROBLEM_BREAKS_OBJECTIVE && k == p->n / 2) PetscFunctionReturn(PETSC_ERR_USER);
     if (p->ready == PROBLEM_READY_NONE || (p->ready == PROBLEM_READY_MISSING && last && number == 2) || (p->ready == PROBLEM_READY_ODD && number % 2 == 0)) continue;
     PetscCall(MuonLayerGradientReady(l->layer));
     if (p->ready == PROBLEM_READY_TWICE && last && number == 1) PetscCall(MuonLayerGradientReady(l->layer));
@@ -476,6 +491,44 @@ static inline PetscErrorCode ProblemMismatch(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static inline PetscErrorCode ProblemMonitor(Muon muon, PetscInt step, PetscReal loss, void *ctx)
+{
+  return ((Problem *)ctx)->breaking == PROBLEM_BREAKS_MONITOR ? PETSC_ERR_USER : PETSC_SUCCESS;
+}
+
+static inline PetscErrorCode ProblemValidation(Muon muon, PetscReal *value, void *ctx)
+{
+  *value = 1;
+  return ((Problem *)ctx)->breaking == PROBLEM_BREAKS_VALIDATION ? PETSC_ERR_USER : PETSC_SUCCESS;
+}
+
+static inline PetscErrorCode ProblemPostStep(Muon muon, PetscInt step, void *ctx)
+{
+  return ((Problem *)ctx)->breaking == PROBLEM_BREAKS_POSTSTEP ? PETSC_ERR_USER : PETSC_SUCCESS;
+}
+
+/* The step whose routine fails; taken: whether it is one */
+static inline PetscErrorCode ProblemBreak(Problem *p, PetscBool *taken)
+{
+  PetscInt            before, after;
+  MuonConvergedReason reason;
+
+  PetscFunctionBegin;
+  *taken       = p->breaks == PROBLEM_BREAKS_OBJECTIVE ? PETSC_FALSE : PETSC_TRUE;
+  p->breakstep = -1;
+  PetscCall(MuonGetStepNumber(p->muon, &before));
+  if (p->breaks == PROBLEM_BREAKS_CSV) PetscCall(MuonMonitorSetCSV(p->muon, "/dev/full"));
+  if (p->breakrank < 0 || p->breakrank == p->rank) p->breaking = p->breaks;
+  Fails(MuonStep(p->muon), p->breaks == PROBLEM_BREAKS_CSV ? PETSC_ERR_FILE_WRITE : PETSC_ERR_USER, "");
+  p->breaking = PROBLEM_BREAKS_NONE;
+  if (p->breaks == PROBLEM_BREAKS_CSV) PetscCall(MuonMonitorCancel(p->muon)); /* what could not be written was said */
+  PetscCall(MuonGetStepNumber(p->muon, &after));
+  PetscCall(MuonGetConvergedReason(p->muon, &reason));
+  PetscCheck(after == before + (*taken ? 1 : 0) && reason == MUON_CONVERGED_ITERATING, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT " after step %" PetscInt_FMT ", in which %s failed: %s", after, before, ProblemBreakNames[p->breaks],
+             MuonConvergedReasons[reason]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What becomes of finite gradients is not finite, in all layers or in one */
 static inline PetscErrorCode ProblemOverflow(Problem *p)
 {
@@ -503,6 +556,7 @@ static inline PetscErrorCode ProblemOverflow(Problem *p)
 }
 
 static PetscInt ProblemProducts;
+static void (*ProblemAround)(PetscBool after) = NULL; /* called on both sides of a step */
 
 static void ProblemTold(const char kernel[])
 {
@@ -515,6 +569,7 @@ static inline PetscErrorCode ProblemStep(Problem *p)
   PetscObjectState before = 0;
   PetscReal        norm;
   PetscInt         step;
+  PetscBool        taken;
 
   PetscFunctionBegin;
   PetscCall(MuonGetStepNumber(p->muon, &step));
@@ -527,6 +582,10 @@ static inline PetscErrorCode ProblemStep(Problem *p)
     Fails(MuonStep(p->muon), PETSC_ERR_ORDER, "");
     p->ready = PROBLEM_READY_BACKWARD;
     if (p->routine == PETSC_FALSE) PetscCall(ProblemSetGradients(p, step));
+  }
+  if (p->breaks != PROBLEM_BREAKS_NONE && p->breakstep == step) {
+    PetscCall(ProblemBreak(p, &taken));
+    if (taken) PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (p->fails == step) {
     Fails(MuonStep(p->muon), PETSC_ERR_USER, "");
@@ -544,7 +603,9 @@ static inline PetscErrorCode ProblemStep(Problem *p)
     MuonDeviceGet()->trace(ProblemTold);
   }
   p->fetched = moved[1];
+  if (ProblemAround != NULL) (*ProblemAround)(PETSC_FALSE);
   PetscCall(MuonStep(p->muon));
+  if (ProblemAround != NULL) (*ProblemAround)(PETSC_TRUE);
   if (p->edit == step) PetscCall(ProblemStays(p, PETSC_TRUE, &set));
   if (p->device) {
     MuonDeviceGet()->trace(NULL);
@@ -812,7 +873,7 @@ static inline PetscErrorCode ProblemCheckGaps(const Problem *p)
 static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PROBLEM_LAYERS])
 {
   char     *names[PROBLEM_LAYERS];
-  PetscInt  values[PROBLEM_LAYERS], count = PROBLEM_LAYERS, mean = 1, storage = 0, ready = 0;
+  PetscInt  values[PROBLEM_LAYERS], count = PROBLEM_LAYERS, mean = 1, storage = 0, ready = 0, breaks = 0;
   PetscBool given;
 
   PetscFunctionBegin;
@@ -831,6 +892,11 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
   for (PetscInt l = 0; l < p->n; l++) ranks[l] = given == PETSC_FALSE ? 1 : values[l % count] == 0 ? p->size : (PetscMPIInt)values[l % count];
   PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_storage", ProblemStorages, 6, &storage, NULL));
   PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_ready", ProblemReadys, 6, &ready, NULL));
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_breaks", ProblemBreakNames, 6, &breaks, NULL));
+  p->breaks    = (ProblemBreaks)breaks;
+  p->breakstep = 1;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_break_step", &p->breakstep, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_break_rank", &p->breakrank, NULL));
   p->storage = (ProblemStorage)storage;
   p->ready   = (ProblemReady)ready;
   p->routine = p->curvature = PETSC_TRUE;
@@ -900,6 +966,9 @@ static inline PetscErrorCode ProblemCreate(Problem *p, PetscReal shake, PetscInt
   for (PetscMPIInt r = p->first; r < p->first + p->mean; r++) sum += ProblemWeight(p, r);
   if (p->weighted) PetscCall(MuonSetWorkerWeight(p->muon, (PetscReal)sum));
   if (p->routine) PetscCall(MuonSetObjectiveAndGradient(p->muon, ProblemObjective, p));
+  if (p->breaks == PROBLEM_BREAKS_MONITOR) PetscCall(MuonMonitorSet(p->muon, ProblemMonitor, p, NULL));
+  if (p->breaks == PROBLEM_BREAKS_VALIDATION) PetscCall(MuonSetValidation(p->muon, ProblemValidation, 1, p));
+  if (p->breaks == PROBLEM_BREAKS_POSTSTEP) PetscCall(MuonSetPostStep(p->muon, ProblemPostStep, p));
   PetscCall(MuonSetFromOptions(p->muon));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_setup", &setup, NULL));
   if (setup) PetscCall(MuonSetUp(p->muon));
