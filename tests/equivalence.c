@@ -323,13 +323,13 @@ static PetscErrorCode CheckCounted(Problem *p, const char what[])
 /* A step, which is taken again where a NaN ended it */
 static PetscErrorCode TakeStep(Problem *p, const Choices *choices, double weights[])
 {
-  const PetscInt      bad = p->bad;
+  const PetscInt      bad = p->bad, half = p->half;
   MuonConvergedReason reason;
 
   PetscFunctionBegin;
   PetscCall(ProblemStep(p));
   PetscCall(MuonGetConvergedReason(p->muon, &reason));
-  if (reason == MUON_DIVERGED_NANORINF && p->bad != bad) {
+  if (reason == MUON_DIVERGED_NANORINF && (p->bad != bad || p->half != half)) {
     PetscCall(ProblemStep(p));
     PetscCall(MuonGetConvergedReason(p->muon, &reason));
   }
@@ -1208,6 +1208,17 @@ int main(int argc, char **argv)
       broken        |   | -state -each " -muon_type dense; -muon_type ef21 -ef21_compressor topk" -a " -problem_ready backward -problem_breaks objective; -problem_breaks monitor; -problem_breaks validation; -problem_breaks poststep; -problem_breaks poststep -problem_break_step 2"
       broken_drawn  |   | -state -both " -muon_max_steps 8 -muon_schedule linear" -each " -muon_type dense; -muon_type ef21 -ef21_compressor randk -ef21_server_compressor natural; -muon_type ef21 -ef21_compressor qsgd -ef21_server_compressor randk; -muon_type ef21 -ef21_compressor dropout -ef21_server_compressor qsgd" -a " -problem_break_rank -1 -problem_breaks monitor; -problem_break_step 2 -problem_breaks csv"
       broken_others | 3 | -each " -muon_type dense -muon_exchange_type rows; -muon_type sign -lmo_type spectral" -a " -problem_ready backward -problem_breaks objective -problem_break_rank 1; -problem_breaks monitor -problem_break_rank 2; -problem_breaks validation -problem_break_rank 1; -problem_breaks poststep -problem_break_rank 2"
+
+  # A step reads the caller's gradients where they lie, even where a policy puts a zero in the place of a NaN, and moves as by its own
+  testset:
+    nsize: {{1 2 3}}
+    args: -state -all " -muon_layer_types gain:adamw -muon_exchange_type {{star layerwise replicated}}" -each " -muon_type dense; -muon_type dense -muon_momentum_at worker; -muon_type ef21; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values single -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values bf16 -ef21_server_compressor nearest -ef21_init gradient; -muon_type ef21 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor rankk -ef21_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor nearest -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_downlink step -lmo_type rowsum -muon_layer_gain_ef21_downlink weights"
+    table: suffix | requires | args
+      own        |       | -nans 1 -both " -muon_nan zero -problem_bad 1 -problem_bad_layer 1" -a " -problem_own"
+      own_before |       | -nans 1 -both " -muon_nan zero -problem_bad 2 -problem_bad_layer 1 -problem_routine 0" -a " -problem_own"
+      own_half   | debug | -a " -problem_half 2"
+  table: suffix | nsize | args
+    own_spread | 4 | -both " -problem_ranks 2" -a " -problem_own" -each " -muon_type dense; -muon_type ef21 -ef21_compressor topk; -muon_type dense -problem_whole"
 
   # Workers of unequal weights have the steps of one that has their weighted mean
   testset:
