@@ -5,19 +5,6 @@ static char help[] = "The life of an optimizer: types that change, references, r
 #include "muon_common.h"
 #include <petscmuon/private/petscmuonimpl.h>
 
-static PetscErrorCode Same(Problem *p, Problem *q, const char what[])
-{
-  State a, b;
-
-  PetscFunctionBegin;
-  PetscCall(StateTake(p, &a));
-  PetscCall(StateTake(q, &b));
-  PetscCheck(StateIsSame(&a, &b) == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: not the same bits in step %" PetscInt_FMT, what, a.step);
-  PetscCall(StateFree(&a));
-  PetscCall(StateFree(&b));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    No copy of a layer that the configuration does not need. A worker has its gradient, its momentum where that
    has weight, its estimate where messages are lossy; a server the aggregate where messages up are lossy, the
@@ -124,7 +111,7 @@ static PetscErrorCode CheckTypes(void)
     for (PetscInt s = 0; s < 3; s++) {
       PetscCall(MuonStep(p.muon));
       PetscCall(MuonStep(q.muon));
-      PetscCall(Same(&p, &q, types[t]));
+      PetscCall(ProblemsSame(&p, &q, "life", types[t]));
     }
     PetscCall(GetEnum((PetscObject)p.muon, "muon_momentum_at", MuonMomentumAts, (int *)&at));
     PetscCheck(at == (strcmp(types[t], MUONEF21) == 0 ? MUON_MOMENTUM_AT_WORKER : MUON_MOMENTUM_AT_SERVER), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s has its momentum at the %s", types[t], MuonMomentumAts[at]);
@@ -235,7 +222,7 @@ static PetscErrorCode CheckCaller(void)
   }
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonStep(q.muon));
-  PetscCall(Same(&p, &q, "no gradient"));
+  PetscCall(ProblemsSame(&p, &q, "life", "no gradient"));
   /* The servers' X follows the caller's W at once */
   for (PetscInt l = 0; l < NLAYERS; l++) {
     if (Shapes[l].vec == PETSC_FALSE) PetscCall(MatShift(p.W[l], 3));
@@ -276,7 +263,7 @@ static PetscErrorCode CheckSolve(void)
   PetscCheck(step == 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MuonSolve() ends at step %" PetscInt_FMT, step);
   PetscCall(MuonSolve(p.muon));
   PetscCall(MuonSolve(q.muon));
-  PetscCall(Same(&p, &q, "MuonSolve() after an error of a monitor"));
+  PetscCall(ProblemsSame(&p, &q, "life", "MuonSolve() after an error of a monitor"));
   PetscCall(ProblemDestroy(&p));
   PetscCall(ProblemDestroy(&q));
   PetscFunctionReturn(PETSC_SUCCESS);
