@@ -1,21 +1,9 @@
 static char help[] = "The life of an optimizer: types that change, references, resets, vectors, memory; PETSc started and ended more than once.\n\n";
 
 #include "parameters.h"
+#include "fails.h"
 #include "muon_common.h"
 #include <petscmuon/private/petscmuonimpl.h>
-
-static PetscErrorCode Same(Problem *p, Problem *q, const char what[])
-{
-  State a, b;
-
-  PetscFunctionBegin;
-  PetscCall(StateTake(p, &a));
-  PetscCall(StateTake(q, &b));
-  PetscCheck(StateIsSame(&a, &b) == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: not the same bits in step %" PetscInt_FMT, what, a.step);
-  PetscCall(StateFree(&a));
-  PetscCall(StateFree(&b));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*
    No copy of a layer that the configuration does not need. A worker has its gradient, its momentum where that
@@ -123,7 +111,7 @@ static PetscErrorCode CheckTypes(void)
     for (PetscInt s = 0; s < 3; s++) {
       PetscCall(MuonStep(p.muon));
       PetscCall(MuonStep(q.muon));
-      PetscCall(Same(&p, &q, types[t]));
+      PetscCall(ProblemsSame(&p, &q, "life", types[t]));
     }
     PetscCall(GetEnum((PetscObject)p.muon, "muon_momentum_at", MuonMomentumAts, (int *)&at));
     PetscCheck(at == (strcmp(types[t], MUONEF21) == 0 ? MUON_MOMENTUM_AT_WORKER : MUON_MOMENTUM_AT_SERVER), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s has its momentum at the %s", types[t], MuonMomentumAts[at]);
@@ -234,7 +222,7 @@ static PetscErrorCode CheckCaller(void)
   }
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonStep(q.muon));
-  PetscCall(Same(&p, &q, "no gradient"));
+  PetscCall(ProblemsSame(&p, &q, "life", "no gradient"));
   /* The servers' X follows the caller's W at once */
   for (PetscInt l = 0; l < NLAYERS; l++) {
     if (Shapes[l].vec == PETSC_FALSE) PetscCall(MatShift(p.W[l], 3));
@@ -253,6 +241,34 @@ static PetscErrorCode CheckCaller(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Refuse(Muon muon, PetscInt step, PetscReal loss, void *ctx)
+{
+  return step == 3 ? PETSC_ERR_USER : PETSC_SUCCESS;
+}
+
+/* A solver ends with the error of a monitor, behind the step, and goes on when it is called again */
+static PetscErrorCode CheckSolve(void)
+{
+  Problem  p, q;
+  PetscInt step;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(PETSC_COMM_WORLD, MUONDENSE, &p));
+  PetscCall(ProblemCreate(PETSC_COMM_WORLD, MUONDENSE, &q));
+  PetscCall(MuonSetMaxSteps(p.muon, 8));
+  PetscCall(MuonSetMaxSteps(q.muon, 8));
+  PetscCall(MuonMonitorSet(p.muon, Refuse, NULL, NULL));
+  Fails(MuonSolve(p.muon), PETSC_ERR_USER, "");
+  PetscCall(MuonGetStepNumber(p.muon, &step));
+  PetscCheck(step == 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MuonSolve() ends at step %" PetscInt_FMT, step);
+  PetscCall(MuonSolve(p.muon));
+  PetscCall(MuonSolve(q.muon));
+  PetscCall(ProblemsSame(&p, &q, "life", "MuonSolve() after an error of a monitor"));
+  PetscCall(ProblemDestroy(&p));
+  PetscCall(ProblemDestroy(&q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Each way in one of the rounds, each exchange in all */
 static PetscErrorCode Life(PetscInt round)
 {
@@ -265,6 +281,7 @@ static PetscErrorCode Life(PetscInt round)
   PetscCall(CheckReferences(MUONEXCHANGELAYERWISE));
   PetscCall(CheckReferences(MUONEXCHANGEREPLICATED));
   PetscCall(CheckCaller());
+  PetscCall(CheckSolve());
   for (PetscInt number = 0; last == PETSC_FALSE; number++) {
     PetscCall(WayGet(number, &way, &legal, &last));
     if (legal == PETSC_FALSE || number / 3 % 3 != round) continue;

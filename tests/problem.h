@@ -21,6 +21,10 @@
      ready PATTERN            in what order MuonLayerGradientReady() is called
      routine 0                gradients are there before the step, and no routine is called
      setup 0                  the caller, or the first step, sets the optimizer up
+     breaks ROUTINE           objective, after half of its layers, monitor, validation, poststep or csv, a file on a full disk, fails once, in break_step (1),
+     break_rank R             on this rank or, -1, on all. The step is an error on all; it was taken, unless the objective failed
+     own                      gradients of matrices and vectors are the caller's, too. No step changes a bit of those, nor their states
+     half S                   the routine leaves out the second half of each gradient in step S, once: a debugging library sees that
      unseen                   a third of the entries has no gradient
      zeros                    whole rows, columns and the fifth layer have none, and weights begin as -0
      bad S                    the last rank has a NaN in step S, the first time it is taken, in all layers,
@@ -128,6 +132,16 @@ typedef enum {
 } ProblemReady;
 static const char *const ProblemReadys[] = {"none", "backward", "reversed", "missing", "twice", "odd", "ProblemReady", "PROBLEM_READY_", NULL};
 
+typedef enum {
+  PROBLEM_BREAKS_NONE,
+  PROBLEM_BREAKS_OBJECTIVE,
+  PROBLEM_BREAKS_MONITOR,
+  PROBLEM_BREAKS_VALIDATION,
+  PROBLEM_BREAKS_POSTSTEP,
+  PROBLEM_BREAKS_CSV
+} ProblemBreaks;
+static const char *const ProblemBreakNames[] = {"none", "objective", "monitor", "validation", "poststep", "csv", "ProblemBreaks", "PROBLEM_BREAKS_", NULL};
+
 enum {
   PROBLEM_LAYERS = PETSC_STATIC_ARRAY_LENGTH(ProblemShapes),
   PROBLEM_BLOCKS = 6,    /* of a layer, at most */
@@ -150,6 +164,11 @@ typedef struct {
   Mat                 W;
   Vec                 w;
   ProblemArray        weights;
+  Mat                 G; /* gradients of the caller's, */
+  Vec                 gradient;
+  char               *image; /* and what one was when it was given to a step */
+  size_t              imaged;
+  PetscObjectState    state;
   void               *own, *g; /* memory of an array, and of its gradient where that is the caller's */
   void               *far[2];  /* both in the memory of a device, where own and g are their copies here */
   size_t              bytes;
@@ -168,9 +187,11 @@ typedef struct {
   PetscMPIInt      first, mean; /* ranks whose gradients are averaged here */
   ProblemStorage   storage;
   ProblemReady     ready;
-  PetscBool        single, device, apart, alone, zero, badloss, zeros, whole, same, weighted, curvature, routine, unseen, told, entry;
+  ProblemBreaks    breaks, breaking; /* breaking: on this rank, now */
+  PetscInt         breakstep, breakrank;
+  PetscBool        single, device, apart, alone, zero, badloss, zeros, whole, same, weighted, curvature, routine, unseen, told, entry, own;
   PetscReal        scale, shake; /* shake: by how many roundings gradients are changed, by numbers of this seed */
-  PetscInt         noise, seed, bad, badlayer, badsign, huge, fails, overflow, edit, mismatch;
+  PetscInt         noise, seed, bad, badlayer, badsign, huge, fails, overflow, edit, mismatch, half;
   PetscInt         products; /* calls of a device in the last step, */
   double           fetched;  /* and bytes that came from it */
 } Problem;
@@ -314,6 +335,32 @@ static inline double ProblemGradient(const Problem *p, PetscInt number, PetscInt
   return g / sum * (double)p->scale * (1 + (double)p->shake * ProblemEpsilon(l) * ProblemNumber(number, e, step, 1000 + p->seed));
 }
 
+/* What is the caller's is kept before a step, and must be the same behind it */
+static inline PetscErrorCode ProblemLookAtGradient(const Problem *p, ProblemLayer *l, PetscBool after)
+{
+  PetscObject      object = l->G != NULL ? (PetscObject)l->G : (PetscObject)l->gradient;
+  ProblemArray     a      = l->weights;
+  PetscObjectState state  = 0;
+
+  PetscFunctionBegin;
+  if (p->device || (object == NULL && l->g == NULL) || (after && l->image == NULL)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (object != NULL) PetscCall(PetscObjectStateGet(object, &state));
+  if (after == PETSC_FALSE) {
+    if (object != NULL) PetscCall(l->G != NULL ? ProblemOfMat(l->G, &a) : ProblemOfVec(l->gradient, &a));
+    if (object != NULL) PetscCall(PetscObjectStateGet(object, &state)); /* an access counts as a change */
+    l->imaged = l->g != NULL ? l->bytes : (size_t)(a.ld * (l->G != NULL ? l->shape->n : 1)) * sizeof(PetscScalar);
+    if (l->image == NULL) PetscCall(PetscMalloc1(l->imaged, &l->image));
+    l->state = state;
+  } else {
+    PetscCheck(state == l->state, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A step changed the state of the caller's gradient of %s", l->shape->name);
+    if (object != NULL) PetscCall(l->G != NULL ? ProblemOfMat(l->G, &a) : ProblemOfVec(l->gradient, &a));
+  }
+  if (l->g != NULL) a.data = l->g;
+  PetscCheck(after == PETSC_FALSE || memcmp(l->image, a.data, l->imaged) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A step changed the caller's gradient of %s", l->shape->name);
+  PetscCall(PetscMemcpy(l->image, a.data, l->imaged));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Of a step, into the memory of all layers */
 static inline PetscErrorCode ProblemSetGradients(Problem *p, PetscInt step)
 {
@@ -338,18 +385,22 @@ static inline PetscErrorCode ProblemSetGradients(Problem *p, PetscInt step)
         /* The mean of the ranks of a worker: only who has the row knows its weights, and what is added sums to zero */
         if (mean) x = x * l->ranks + (2 * l->position - l->ranks + 1) * ProblemNumber(number, row, j, step);
         if (step == p->bad && p->zero && (p->badlayer < 0 || p->badlayer == number) && row == 0 && j == 0 && p->rank / l->ranks == (p->size - 1) / l->ranks) x = 0;
+        if (step == p->half && 2 * (i * l->shape->n + j) >= g.count * l->shape->n) continue;
         if (ProblemHas(&g, i, j)) ProblemPut(&g, i, j, p->unseen && (row + j) % 3 == 0 ? 0 : x);
       }
     }
     if (step == p->bad && last && p->zero == PETSC_FALSE && p->badloss == PETSC_FALSE && (p->badlayer < 0 || p->badlayer == number) && g.count > 0) ProblemPut(&g, 0, 0, ProblemBad(p));
     if (far != NULL) MuonDeviceGet()->copy((size_t)(g.ld * (g.rows ? g.count : l->shape->n)) * (g.type == PETSC_FLOAT ? sizeof(float) : sizeof(double)), g.data, far);
+    PetscCall(ProblemLookAtGradient(p, l, PETSC_FALSE));
     PetscCall(MuonProgress(p->muon));
+    if (p->breaking == PROBLEM_BREAKS_OBJECTIVE && k == p->n / 2) PetscFunctionReturn(PETSC_ERR_USER);
     if (p->ready == PROBLEM_READY_NONE || (p->ready == PROBLEM_READY_MISSING && last && number == 2) || (p->ready == PROBLEM_READY_ODD && number % 2 == 0)) continue;
     PetscCall(MuonLayerGradientReady(l->layer));
     if (p->ready == PROBLEM_READY_TWICE && last && number == 1) PetscCall(MuonLayerGradientReady(l->layer));
   }
   if (p->g != NULL) PetscCall(PetscObjectStateGet((PetscObject)p->g, &p->filled));
   if (step == p->bad) p->bad = -1;
+  if (step == p->half) p->half = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -476,6 +527,44 @@ static inline PetscErrorCode ProblemMismatch(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static inline PetscErrorCode ProblemMonitor(Muon muon, PetscInt step, PetscReal loss, void *ctx)
+{
+  return ((Problem *)ctx)->breaking == PROBLEM_BREAKS_MONITOR ? PETSC_ERR_USER : PETSC_SUCCESS;
+}
+
+static inline PetscErrorCode ProblemValidation(Muon muon, PetscReal *value, void *ctx)
+{
+  *value = 1;
+  return ((Problem *)ctx)->breaking == PROBLEM_BREAKS_VALIDATION ? PETSC_ERR_USER : PETSC_SUCCESS;
+}
+
+static inline PetscErrorCode ProblemPostStep(Muon muon, PetscInt step, void *ctx)
+{
+  return ((Problem *)ctx)->breaking == PROBLEM_BREAKS_POSTSTEP ? PETSC_ERR_USER : PETSC_SUCCESS;
+}
+
+/* The step whose routine fails; taken: whether it is one */
+static inline PetscErrorCode ProblemBreak(Problem *p, PetscBool *taken)
+{
+  PetscInt            before, after;
+  MuonConvergedReason reason;
+
+  PetscFunctionBegin;
+  *taken       = p->breaks == PROBLEM_BREAKS_OBJECTIVE ? PETSC_FALSE : PETSC_TRUE;
+  p->breakstep = -1;
+  PetscCall(MuonGetStepNumber(p->muon, &before));
+  if (p->breaks == PROBLEM_BREAKS_CSV) PetscCall(MuonMonitorSetCSV(p->muon, "/dev/full"));
+  if (p->breakrank < 0 || p->breakrank == p->rank) p->breaking = p->breaks;
+  Fails(MuonStep(p->muon), p->breaks == PROBLEM_BREAKS_CSV ? PETSC_ERR_FILE_WRITE : PETSC_ERR_USER, "");
+  p->breaking = PROBLEM_BREAKS_NONE;
+  if (p->breaks == PROBLEM_BREAKS_CSV) PetscCall(MuonMonitorCancel(p->muon)); /* what could not be written was said */
+  PetscCall(MuonGetStepNumber(p->muon, &after));
+  PetscCall(MuonGetConvergedReason(p->muon, &reason));
+  PetscCheck(after == before + (*taken ? 1 : 0) && reason == MUON_CONVERGED_ITERATING, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT " after step %" PetscInt_FMT ", in which %s failed: %s", after, before, ProblemBreakNames[p->breaks],
+             MuonConvergedReasons[reason]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What becomes of finite gradients is not finite, in all layers or in one */
 static inline PetscErrorCode ProblemOverflow(Problem *p)
 {
@@ -503,6 +592,7 @@ static inline PetscErrorCode ProblemOverflow(Problem *p)
 }
 
 static PetscInt ProblemProducts;
+static void (*ProblemAround)(PetscBool after) = NULL; /* called on both sides of a step */
 
 static void ProblemTold(const char kernel[])
 {
@@ -515,6 +605,7 @@ static inline PetscErrorCode ProblemStep(Problem *p)
   PetscObjectState before = 0;
   PetscReal        norm;
   PetscInt         step;
+  PetscBool        taken;
 
   PetscFunctionBegin;
   PetscCall(MuonGetStepNumber(p->muon, &step));
@@ -527,6 +618,10 @@ static inline PetscErrorCode ProblemStep(Problem *p)
     Fails(MuonStep(p->muon), PETSC_ERR_ORDER, "");
     p->ready = PROBLEM_READY_BACKWARD;
     if (p->routine == PETSC_FALSE) PetscCall(ProblemSetGradients(p, step));
+  }
+  if (p->breaks != PROBLEM_BREAKS_NONE && p->breakstep == step) {
+    PetscCall(ProblemBreak(p, &taken));
+    if (taken) PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (p->fails == step) {
     Fails(MuonStep(p->muon), PETSC_ERR_USER, "");
@@ -544,7 +639,10 @@ static inline PetscErrorCode ProblemStep(Problem *p)
     MuonDeviceGet()->trace(ProblemTold);
   }
   p->fetched = moved[1];
+  if (ProblemAround != NULL) (*ProblemAround)(PETSC_FALSE);
   PetscCall(MuonStep(p->muon));
+  if (ProblemAround != NULL) (*ProblemAround)(PETSC_TRUE);
+  for (PetscInt k = 0; k < p->n; k++) PetscCall(ProblemLookAtGradient(p, &p->layer[k], PETSC_TRUE));
   if (p->edit == step) PetscCall(ProblemStays(p, PETSC_TRUE, &set));
   if (p->device) {
     MuonDeviceGet()->trace(NULL);
@@ -694,6 +792,14 @@ static inline PetscErrorCode ProblemAddLayer(Problem *p, ProblemLayer *l, MPI_Co
     PetscCall(ProblemOfMat(l->W, &l->weights));
     l->weights.count = end - l->weights.first;
     PetscCall(MuonAddLayer(p->muon, s->name, l->W, &l->layer));
+    if (p->own) {
+      PetscCall(MatCreate(comm, &l->G));
+      PetscCall(MatSetSizes(l->G, PETSC_DECIDE, PETSC_DECIDE, s->m, s->n));
+      PetscCall(MatSetType(l->G, MATDENSE));
+      if (size == 1) PetscCall(MatDenseSetLDA(l->G, s->m + 2));
+      PetscCall(MatSetUp(l->G));
+      PetscCall(MuonLayerSetGradient(l->layer, l->G));
+    }
   } else {
     PetscCall(VecCreate(comm, &l->w));
     PetscCall(VecSetSizes(l->w, PETSC_DECIDE, s->m));
@@ -702,6 +808,10 @@ static inline PetscErrorCode ProblemAddLayer(Problem *p, ProblemLayer *l, MPI_Co
     PetscCall(ProblemOfVec(l->w, &l->weights));
     l->weights.ld = l->weights.count = end - l->weights.first;
     PetscCall(MuonAddVecLayer(p->muon, s->name, l->w, &l->layer));
+    if (p->own) {
+      PetscCall(VecDuplicate(l->w, &l->gradient));
+      PetscCall(MuonLayerSetGradientVec(l->layer, l->gradient));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -812,7 +922,7 @@ static inline PetscErrorCode ProblemCheckGaps(const Problem *p)
 static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PROBLEM_LAYERS])
 {
   char     *names[PROBLEM_LAYERS];
-  PetscInt  values[PROBLEM_LAYERS], count = PROBLEM_LAYERS, mean = 1, storage = 0, ready = 0;
+  PetscInt  values[PROBLEM_LAYERS], count = PROBLEM_LAYERS, mean = 1, storage = 0, ready = 0, breaks = 0;
   PetscBool given;
 
   PetscFunctionBegin;
@@ -831,17 +941,24 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
   for (PetscInt l = 0; l < p->n; l++) ranks[l] = given == PETSC_FALSE ? 1 : values[l % count] == 0 ? p->size : (PetscMPIInt)values[l % count];
   PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_storage", ProblemStorages, 6, &storage, NULL));
   PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_ready", ProblemReadys, 6, &ready, NULL));
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_breaks", ProblemBreakNames, 6, &breaks, NULL));
+  p->breaks    = (ProblemBreaks)breaks;
+  p->breakstep = 1;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_break_step", &p->breakstep, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_break_rank", &p->breakrank, NULL));
   p->storage = (ProblemStorage)storage;
   p->ready   = (ProblemReady)ready;
   p->routine = p->curvature = PETSC_TRUE;
   p->scale                  = 1;
   p->noise                  = 2;
-  p->bad = p->badlayer = p->huge = p->fails = p->overflow = p->edit = p->mismatch = -1;
+  p->bad = p->badlayer = p->huge = p->fails = p->overflow = p->edit = p->mismatch = p->half = -1;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_mean", &mean, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_noise", &p->noise, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_bad", &p->bad, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_bad_sign", &p->badsign, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_edit", &p->edit, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_own", &p->own, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_half", &p->half, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_told", &p->told, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_mismatch", &p->mismatch, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_mismatch_entry", &p->entry, NULL));
@@ -900,6 +1017,9 @@ static inline PetscErrorCode ProblemCreate(Problem *p, PetscReal shake, PetscInt
   for (PetscMPIInt r = p->first; r < p->first + p->mean; r++) sum += ProblemWeight(p, r);
   if (p->weighted) PetscCall(MuonSetWorkerWeight(p->muon, (PetscReal)sum));
   if (p->routine) PetscCall(MuonSetObjectiveAndGradient(p->muon, ProblemObjective, p));
+  if (p->breaks == PROBLEM_BREAKS_MONITOR) PetscCall(MuonMonitorSet(p->muon, ProblemMonitor, p, NULL));
+  if (p->breaks == PROBLEM_BREAKS_VALIDATION) PetscCall(MuonSetValidation(p->muon, ProblemValidation, 1, p));
+  if (p->breaks == PROBLEM_BREAKS_POSTSTEP) PetscCall(MuonSetPostStep(p->muon, ProblemPostStep, p));
   PetscCall(MuonSetFromOptions(p->muon));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_setup", &setup, NULL));
   if (setup) PetscCall(MuonSetUp(p->muon));
@@ -919,6 +1039,9 @@ static inline PetscErrorCode ProblemDestroy(Problem *p)
   PetscCall(MuonDestroy(&p->muon));
   for (PetscInt l = 0; l < p->n; l++) {
     PetscCall(MatDestroy(&p->layer[l].W));
+    PetscCall(MatDestroy(&p->layer[l].G));
+    PetscCall(VecDestroy(&p->layer[l].gradient));
+    PetscCall(PetscFree(p->layer[l].image));
     PetscCall(VecDestroy(&p->layer[l].w));
     for (int k = 0; k < 2; k++) {
       if (p->layer[l].far[k] != NULL) MuonDeviceGet()->release(p->layer[l].far[k]);

@@ -1,4 +1,4 @@
-static char help[] = "Wrong usage of an optimizer: -wrong names what. Each is an error on all ranks together.\n\n";
+static char help[] = "Wrong usage of an optimizer: -wrong names what, and -setup says that the set-up sees it. Each is an error on all ranks together.\n\n";
 
 #include "muon_common.h"
 #include "parameter_common.h"
@@ -42,6 +42,32 @@ static PetscBool Is(const char a[], const char b[])
 static PetscErrorCode MonitorNothing(Muon muon, PetscInt step, PetscReal loss, void *ctx)
 {
   PetscFunctionBegin;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Nothing(Muon muon, PetscReal *loss, void *ctx)
+{
+  PetscFunctionBegin;
+  *loss = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The gradient of one layer alone; on the first rank not after the first step */
+static PetscErrorCode ForgetfulObjective(Muon muon, PetscReal *loss, void *ctx)
+{
+  Problem *p = (Problem *)ctx;
+  PetscInt step;
+  Mat      G;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetStepNumber(muon, &step));
+  *loss = 0;
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    if (l != 3) PetscCall(MuonLayerSetGradient(p->layer[l], NULL));
+  }
+  if (step > 0 && p->rank == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerGetGradient(p->layer[3], &G));
+  PetscCall(MatZeroEntries(G));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -250,6 +276,53 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
   if (Is(wrong, "monitors")) {
     for (int k = 0; k < 6; k++) PetscCall(MuonMonitorSet(p->muon, MonitorNothing, &contexts[k], NULL));
   }
+  if (strncmp(wrong, "array_", 6) == 0) {
+    static double  zeros[12] = {0};
+    MuonLayerArray array;
+
+    PetscCall(MuonLayerArrayInitialize(&array));
+    array.type = Is(wrong, "array_type") ? PETSC_INT : PETSC_DOUBLE;
+    array.M    = Is(wrong, "array_size") ? -3 : 3;
+    array.N    = 4;
+    array.ld   = Is(wrong, "array_ld") ? 2 : PETSC_DECIDE;
+    array.w    = Is(wrong, "array_without") ? NULL : zeros;
+    if (Is(wrong, "array_device")) array.memtype = PETSC_MEMTYPE_DEVICE;
+    PetscCall(MuonAddLayerArray(p->muon, "more", Is(wrong, "array_null") ? NULL : &array, NULL));
+  }
+  if (Is(wrong, "slice_gradients")) { /* of another size than the vector, of which some ranks have nothing */
+    const char *const more = "more";
+    const PetscInt    m = 29, n = 3;
+    Vec               g;
+
+    PetscCall(VecCreateMPI(PETSC_COMM_WORLD, p->rank == 0 ? 87 : 0, 87, &v));
+    PetscCall(VecCreateMPI(PETSC_COMM_WORLD, PETSC_DECIDE, 88, &g));
+    PetscCall(MuonAddVecLayers(p->muon, v, g, 1, &more, &m, &n, NULL));
+  }
+  if (Is(wrong, "overflow")) { /* the gradients are finite, and what one layer becomes is not */
+    PetscCall(MuonSetParameter(p->muon, "muon_error_if_not_converged", "true"));
+    PetscCall(MuonSetLearningRate(p->muon, PETSC_MAX_REAL / 16));
+    for (PetscInt l = 0; l < NLAYERS; l++) PetscCall(MuonLayerSetScale(p->layer[l], l == 3 ? 1000 : 0));
+  }
+  if (Is(wrong, "name_long")) {
+    char name[501];
+
+    memset(name, 'a', 500);
+    name[500] = '\0';
+    PetscCall(AddMat(p->muon, name, 3, 2, 0));
+  }
+  if (Is(wrong, "no_objective") || Is(wrong, "no_objective_solve")) PetscCall(MuonSetObjectiveAndGradient(p->muon, NULL, NULL));
+  if (Is(wrong, "no_gradient")) PetscCall(MuonSetObjectiveAndGradient(p->muon, Nothing, NULL));
+  if (Is(wrong, "forgotten")) PetscCall(MuonSetObjectiveAndGradient(p->muon, ForgetfulObjective, p));
+  if (Is(wrong, "no_objective_solve") || Is(wrong, "no_gradient")) PetscCall(MuonSolve(p->muon));
+  if (Is(wrong, "no_monitor")) PetscCall(MuonMonitorSet(p->muon, NULL, NULL, NULL));
+  if (Is(wrong, "no_matrix")) PetscCall(MuonAddLayer(p->muon, "more", NULL, NULL));
+  if (Is(wrong, "no_vector")) PetscCall(MuonAddVecLayer(p->muon, "more", NULL, NULL));
+  if (Is(wrong, "vector_as_array")) {
+    MuonLayerArray array;
+
+    PetscCall(MuonLayerGetWeightsArray(p->layer[4], &array));
+  }
+  if (Is(wrong, "gradient_as_vector")) PetscCall(MuonLayerGetGradientVec(p->layer[1], &v));
   if (Is(wrong, "state_before")) PetscCall(TestGetEF21State(p->muon, p->layer[1], &A, NULL, NULL));
   if (Is(wrong, "learning_rate_nan")) {
     volatile PetscReal zero = 0;
@@ -297,15 +370,17 @@ static PetscErrorCode After(Problem *p, const char wrong[])
   /* Each rank would go on from weights of its own: seen where all compute the new ones */
   if (Is(wrong, "late_rate") && last) PetscCall(MuonSetLearningRate(p->muon, (PetscReal)0.75));
   if (Is(wrong, "rank_last_step") && last) PetscCall(MuonSetMaxSteps(p->muon, 2));
+  if (Is(wrong, "forgotten")) PetscCall(MuonStep(p->muon));
   if (Is(wrong, "replicas") || Is(wrong, "late_rate") || Is(wrong, "rank_interval") || Is(wrong, "rank_last_step")) PetscCall(MuonStep(p->muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  char    wrong[64] = "";
-  Muon    muon;
-  Problem p;
+  char      wrong[64] = "";
+  PetscBool setup, step, refused;
+  Muon      muon;
+  Problem   p;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -320,6 +395,19 @@ int main(int argc, char **argv)
   PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p));
   PetscCall(MuonSetFromOptions(p.muon));
   PetscCall(Before(&p, wrong));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-setup", &setup));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-or_step", &step));
+  if (step) { /* what the set-up takes a step can do */
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    refused = MuonSetUp(p.muon) != PETSC_SUCCESS ? PETSC_TRUE : PETSC_FALSE;
+    PetscCall(PetscPopErrorHandler());
+    if (refused == PETSC_FALSE) PetscCall(MuonStep(p.muon));
+    PetscCall(ProblemDestroy(&p));
+    PetscCall(PetscFinalize());
+    return 0;
+  }
+  if (setup) PetscCall(MuonSetUp(p.muon));
+  PetscCheck(setup == PETSC_FALSE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The set-up sees nothing");
   PetscCall(MuonStep(p.muon));
   PetscCall(After(&p, wrong));
   PetscCall(ProblemDestroy(&p));
@@ -441,5 +529,58 @@ int main(int argc, char **argv)
       suffix: late_rate
       args: -wrong late_rate -lmo_type rowsum -muon_layer_gain_ef21_downlink weights -muon_exchange_type {{star layerwise replicated}} -ef21_downlink {{weights step}}
       error: differs between the ranks since the last step: -muon_learning_rate 0.02 on rank 0 and 0.75 on rank
+
+  # Seen at the set-up, whichever ranks serve
+  testset:
+    nsize: 3
+    args: -setup -muon_exchange_type {{star layerwise replicated}}
+    table: suffix | args | error
+      set_bf16_svd | -lmo_polar_type svd -lmo_polar_precision bf16 | lmo_polar_precision
+      set_bf16_qdwh | -lmo_polar_type qdwh -lmo_polar_precision bf16 | lmo_polar_precision
+      set_bf16_one_layer | -muon_layer_h0.out_lmo_polar_type svd -muon_layer_h0.out_lmo_polar_precision bf16 | muon_layer_h0.out_lmo_polar_precision
+      set_a_monitor_that_draws | -lmo_polar_monitor draw | lmo_polar_monitor
+      set_a_monitor_no_known_kind | -lmo_polar_monitor bogus | bogus
+      set_type_the_polar_factors_solver | -lmo_polar_type svd -lmo_polar_svd_type bogus | bogus
+      set_type_one_layers_solver | -muon_layer_h0.out_lmo_polar_type svd -muon_layer_h0.out_lmo_polar_svd_type bogus | bogus
+      set_type_a_norms_solver | -lmo_type schatten -lmo_svd_type bogus | bogus
+      set_type_one_norms_solver | -muon_layer_embed_lmo_type nuclear -muon_layer_embed_lmo_svd_type bogus | bogus
+      set_values_a_norms_solver | -lmo_type schatten -lmo_svd_nsv 3 | svd_nsv
+      set_type_a_compressors_solver | -ef21_compressor rankk -ef21_compressor_svd_type bogus | bogus
+      set_type_a_servers_solver | -ef21_server_compressor rankk -ef21_server_compressor_svd_type bogus | bogus
+      set_type_one_servers_solver | -muon_layer_h0.out_ef21_server_compressor topsvd -muon_layer_h0.out_ef21_server_compressor_svd_type bogus | bogus
+      set_ranges_without_votes | -muon_exchange_type range | muon_exchange_type range
+      set_sums_ranges | -muon_type sign -lmo_type spectral -muon_exchange_type range -muon_exchange_mode allreduce | muon_exchange_mode allreduce
+      set_sums_a_layers_votes | -muon_type sign -lmo_type spectral -muon_exchange_type layerwise -muon_exchange_mode reduce | legal here: gather
+      set_votes_momentum_at_server | -muon_type sign -lmo_type spectral -muon_momentum_at server | muon_momentum_at server
+      set_votes_with_Nesterov_term | -muon_type sign -lmo_type spectral -muon_momentum_at server -muon_nesterov ema | muon_nesterov ema
+      set_votes_a_norm | -muon_type sign | muon_layer_embed_lmo_type max
+      set_direction | -muon_type sign -sign_direction bogus | bogus
+      set_update | -muon_type sign -sign_update bogus | bogus
+      set_tie | -muon_type sign -sign_tie bogus | bogus
+      set_epsilon | -muon_layer_gain_adamw_epsilon inf | inf
+      set_downlink | -muon_layer_h0.qkv_ef21_downlink step | muon_layer_h0.qkv_ef21_downlink weights
+  testset:
+    nsize: 3
+    table: suffix | args | error
+      no_objective | -wrong {{no_objective no_objective_solve}} -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | MuonSetObjectiveAndGradient
+      no_gradient | -wrong no_gradient -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | MuonLayerGetGradient
+      forgotten | -wrong forgotten -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | Step 1: layer "h0.out" got no gradient on rank 0
+      overflow | -wrong overflow -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | DIVERGED_NANORINF (the step of layer "h0.out" on rank 
+      no_monitor | -wrong no_monitor | MuonMonitorSet
+      no_matrix | -wrong {{no_matrix no_vector array_null array_without}} | Layer "more"
+      array_type | -wrong array_type | PETSC_FLOAT or PETSC_DOUBLE
+      array_ld | -wrong array_ld | ld 2
+      array_size | -wrong array_size | -3 x 4
+      array_device | -wrong array_device | in the memory of
+      name_long | -wrong name_long | 500 characters
+      slice_gradients | -wrong slice_gradients | 1 layers of a vector: gradients of type mpi and size 88, weights of type mpi and size 87
+      vector_as_array | -wrong {{vector_as_array vector_as_matrix}} | MuonLayerGetWeightsVec
+      gradient_as_vector | -wrong gradient_as_vector | MuonLayerGetGradient()
+
+  # Where the machine decides
+  test:
+    suffix: bf16
+    nsize: {{1 3}}
+    args: -or_step -lmo_polar_type newtonschulz -lmo_polar_precision bf16
 
 TEST*/
