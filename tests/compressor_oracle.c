@@ -80,7 +80,7 @@ static PetscBool SameCost(const MuonCompressorCost *a, const MuonCompressorCost 
 static PetscErrorCode CheckWays(MuonCompressor c, Matrix T, Matrix R, Matrix Y, Message M, const MuonCompressorCost *cost, const MuonValidated *own)
 {
   /* Two roundings in a sum, and one for each term of a product of factors whose squares add up to those of the singular values */
-  const double       unit = T->array.precision == MUON_SINGLE ? 1.2e-7 : 2.3e-16, terms = Is(c, "rankk") ? (2 + (double)PetscMin(T->m, T->n)) * (sqrt(Squares(T, NULL)) + sqrt(Squares(R, NULL))) : 0;
+  const double       unit = T->array.precision == MUON_SINGLE ? 1.2e-7 : 2.3e-16, terms = Is(c, "rankk topsvd powersgd") ? (2 + (double)PetscMin(T->m, T->n)) * (sqrt(Squares(T, NULL)) + sqrt(Squares(R, NULL))) : 0;
   MuonValidated      opened = {NULL, 0, NULL, 0, NULL};
   MuonCompressorCost count;
   Matrix             Z, sum;
@@ -180,7 +180,7 @@ static PetscErrorCode WriteCase(Output *out, int messages, const char format[], 
     PetscCall(MuonCompressorSetStep(c, 100 * number + k));
     PetscCall(EncodeOwn(c, X, whole ? NULL : R, M, &cost, &own));
     PetscCall(MuonCompressorDecodeValidated(c, &own, PETSC_FALSE, 0.0, &Y->array));
-    if (messages == 1) PetscCall(CheckWays(c, X, R, Y, M, &cost, &own));
+    if (k == 0) PetscCall(CheckWays(c, X, R, Y, M, &cost, &own));
     if (k != 2) PetscCall(MuonCompressorCommit(c));
     if (!whole && !Is(c, "identity")) Axpby(-1, R, 1, X);
     PetscCall(PetscSNPrintf(path, sizeof(path), "%d.%d", number, k));
@@ -209,7 +209,7 @@ static PetscErrorCode WriteTopK(Output *out, double ratio, const char values[], 
 static PetscErrorCode WriteCases(Output *out)
 {
   static const char *const dense[] = {"identity", "natural", "natural", "natural", "nearest", "truncated", "bf16"}, *const norms[] = {"2", "1", "inf", "3"};
-  static const char *const partial[]  = {"topk", "damping", "dropout", "columntopk", "rowtopk", "randk", "rankk"};
+  static const char *const partial[]  = {"topk", "damping", "dropout", "columntopk", "rowtopk", "randk"};
   static const double      ratios[]   = {0.1, 0.03, 0.6, 0.001};
   static const char *const inblocks[] = {"native", "natural", "2bit"};
 
@@ -224,14 +224,14 @@ static PetscErrorCode WriteCases(Output *out)
 
       PetscCall(WriteCase(out, 1, "qsgd values %s bits %d qsgd_block_length %d qsgd_block_norm %s", values, 2 + n % 7, 16 << n % 4, n / 7 % 2 ? "l2" : "max"));
     }
-    /* Dropout of everything at first, and the rank itself once */
-    for (int k = 0; k < 21; k++) {
-      const char  *type  = partial[k % 7];
-      const double ratio = k == 2 ? 1 : ratios[k / 7];
+    /* Dropout of everything at first */
+    for (int k = 0; k < 18; k++) {
+      const char  *type  = partial[k % 6];
+      const double ratio = k == 2 ? 1 : ratios[k / 6];
 
-      if (k % 7 == 0) PetscCall(WriteTopK(out, ratio, values, 0));
-      else if (k % 7 == 3 || k % 7 == 4) PetscCall(WriteCase(out, 1, "%s ratio %g values %s line_norm %s", type, ratio, values, norms[out->number % 4]));
-      else PetscCall(WriteCase(out, 1, "%s ratio %g rank %d values %s paper_index_bits %d", type, ratio, k == 13 ? 3 : PETSC_DETERMINE, values, out->number % 4 == 0 ? 26 : PETSC_DETERMINE));
+      if (k % 6 == 0) PetscCall(WriteTopK(out, ratio, values, 0));
+      else if (k % 6 == 3 || k % 6 == 4) PetscCall(WriteCase(out, 1, "%s ratio %g values %s line_norm %s", type, ratio, values, norms[out->number % 4]));
+      else PetscCall(WriteCase(out, 1, "%s ratio %g values %s paper_index_bits %d", type, ratio, values, out->number % 4 == 0 ? 26 : PETSC_DETERMINE));
     }
   }
   /* In blocks, of which the last is shorter in some shapes and the only one is in others; 0.001 of a block is less than one entry */
@@ -260,6 +260,7 @@ static PetscErrorCode WriteLowRank(Output *out)
     for (int v = MUON_COMPRESSOR_VALUES_NATIVE; v <= MUON_COMPRESSOR_VALUES_NATURAL && s < 16; v++) {
       const char *values = MuonCompressorValuesTypes[v];
 
+      if (s < 8) PetscCall(WriteCase(out, 5, "rankk ratio 0.3 rank %d values %s", v == MUON_COMPRESSOR_VALUES_SINGLE ? 3 : PETSC_DETERMINE, values));
       if (s >= 8) PetscCall(WriteCase(out, 5, "rankk ratio 0.2 rank %d values %s rankk_method range", v == MUON_COMPRESSOR_VALUES_DOUBLE ? 1 : PETSC_DETERMINE, values));
       else if (v > MUON_COMPRESSOR_VALUES_NATIVE) {
         PetscCall(WriteCase(out, 5, "powersgd ratio 0.15 values %s", values));

@@ -1,4 +1,4 @@
-"""The low-rank compressors a second time: topsvd, rankk by its range finder and, with what it keeps from message to message, powersgd.
+"""The low-rank compressors a second time: topsvd, rankk exactly and by its range finder and, with what it keeps from message to message, powersgd.
 
     lowrank.py DIR    check what tests/compressor_oracle.c -lowrank wrote into DIR
 
@@ -43,6 +43,7 @@ class Case(Written):
         self.start = gaussian(self.stream_of(2 ** 32 - 1), self.n, self.columns)
         self.Q, self.dQ = self.start, self.epsilon
         # The constant is told for matrices of PETSc
+        self.range = self.keys.get('rankk_method') == 'range'
         if self.native == scalar:
             self.check_alpha()
 
@@ -57,7 +58,7 @@ class Case(Written):
             # Two factors are rounded, of which the orthonormal one is not orthogonal to what is left out
             mixed = u * u * math.sqrt(self.rank)
             drawn = ((9 / 8) ** 2 - 1) * (1 + u) ** 4 if self.codec == 3 else 0.0
-            expected = part * (1 - drawn - (2 * u + mixed) ** 2) - mixed - u
+            expected = part * (1 - drawn - (2 * u + mixed) ** 2) - mixed - (u if self.range else 0.0)
         elif drawn > 0 and self.p != 2:
             expected = -1.0
         else:
@@ -90,10 +91,10 @@ class Case(Written):
             return
         most = np.linalg.matrix_rank(A, 1e-5 * np.linalg.norm(A))
         assert count == min(self.rank, most), 'rank %d' % count
-        if triples:
-            self.check_topsvd(A, s, P, Q, step, count)
-        elif self.kind == 'rankk':
+        if self.range:
             self.check_range(A, P, Q, step, most)
+        elif self.kind != 'powersgd':
+            self.check_exact(A, s, P, Q, step, count)
         else:
             self.check_powersgd(A, P, Q, step, committed, min(most, self.columns))
 
@@ -111,12 +112,13 @@ class Case(Written):
                 assert value == low, 'entry %d is %g, expected %g' % (e, value, low)
         return checked
 
-    def check_topsvd(self, A, s, P, Q, step, count):
+    def check_exact(self, A, s, P, Q, step, count):
+        """Triples, or two factors that share the singular values."""
         U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
-        stream = self.stream_of(step)
+        stream, scale = self.stream_of(step), np.ones(count) if len(s) else np.sqrt(sigma[:count])
         tolerance = 100 * self.unit if self.unit < 1e-10 else 1e-5
-        Case.checked += self.check_rounded(s, sigma[:count], tolerance * sigma[0], range(count), stream)
-        for first, F, X in ((count, Q, Vt.T), (count * (1 + self.n), P, U)):
+        Case.checked += self.check_rounded(s, sigma[:len(s)], tolerance * sigma[0], range(len(s)), stream)
+        for first, F, X in ((len(s), Q, Vt.T), (len(s) + count * self.n, P, U)):
             length = len(F)
             for k in range(count):
                 gap = min([abs(sigma[k] - sigma[j]) for j in range(len(sigma)) if j != k] + [sigma[k]])
@@ -125,7 +127,7 @@ class Case(Written):
                 failures = []
                 for sign in (1, -1):
                     try:
-                        Case.checked += self.check_rounded(F[:, k], sign * X[:, k], error, entries, stream)
+                        Case.checked += self.check_rounded(F[:, k], sign * scale[k] * X[:, k], scale[k] * error, entries, stream)
                     except AssertionError as failure:
                         failures.append(failure)
                 assert len(failures) < 2, 'column %d: %s' % (k, failures)
