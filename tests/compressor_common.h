@@ -269,7 +269,7 @@ static inline PetscBool SameMessage(Message M, Message N)
   return M->bytes == N->bytes && memcmp(M->buf, N->buf, M->bytes) == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
-typedef char Choice[96];
+typedef char Choice[128];
 
 /* Parameters by their keys without compressor_, "values natural rank 3"; one that the type does not have is an error */
 static inline PetscErrorCode TuneV(MuonCompressor c, const char format[], va_list args)

@@ -89,7 +89,7 @@ def parts(most, entries):
 
 # ---- The formula of the paper
 
-def paper(kind, values, ratio, rank, m, n, bits, quantization, entries):
+def paper(kind, values, ratio, m, n, bits, quantization, entries):
     value = 16 if values in ('natural', 'bf16', '2bit') else 32
     if kind == 'identity':
         return 32 * m * n
@@ -108,34 +108,69 @@ def paper(kind, values, ratio, rank, m, n, bits, quantization, entries):
         return kept(ratio, lines) * (length * value + math.ceil(math.log2(lines)))
     if kind in ('topk', 'randk'):
         return sum(kept(ratio, len(part)) for part in parts(m * n, entries)) * (value + (bits if bits >= 0 else math.ceil(math.log2(m * n))))
-    return (kept(ratio, min(m, n)) if rank < 0 else min(rank, min(m, n))) * (m + n) * value
+    raise AssertionError(kind)
 
 
-class Case:
-    def __init__(self, folder, line, scalar):
-        (number, self.kind, ratio, rank, self.values, m, n, seed, layer, sender, direction, step, bits, self.paper, self.encoded, self.entropy, self.alpha, norm, self.native, order, entries) = line.split()
-        self.ties = int(number) % 3 == 1  # of which the first are kept, side by side
-        self.entries = int(entries) or int(m) * int(n)
-        self.norm = float(norm)
-        self.shape, self.rowmajor, self.ratio, self.rank, self.bits = (int(m), int(n)), order == 'rows', float(ratio), int(rank), int(bits)
-        self.m, self.n = self.shape if self.rowmajor else self.shape[::-1]
-        self.factor = self.ratio  # as it is multiplied with, and not as it was meant
-        if scalar == 'single':
-            self.ratio = float(np.format_float_positional(np.float32(self.ratio)))
-        # Of the entries, and of PETSc's scalars
-        self.scalar = scalar
-        # Bits, length of a block and norm, as tests/compressor_oracle.c chooses them
-        self.quantization = 2 + int(number) % 7, 16 << int(number) % 4, 'l2' if int(number) // 7 % 2 else 'max'
+# ---- What tests/compressor_oracle.c writes
+
+class Written:
+    """A compressor, by its type and keys, and of which arrays."""
+
+    def __init__(self, fields, scalar):
+        (_, self.number, m, n, seed, layer, sender, direction, self.alpha, self.native, order, self.kind, *words), self.scalar = fields, scalar
+        self.keys = dict(zip(words[::2], words[1::2]))
+        self.shape, self.rowmajor = (int(m), int(n)), order == 'rows'
+        self.m, self.n = self.lines = self.shape if self.rowmajor else self.shape[::-1]
+        self.ratio, self.rank, self.values = float(self.keys.get('ratio', 0.1)), int(self.keys.get('rank', -1)), self.keys.get('values', 'single')
+        self.factor = float(np.float32(self.ratio)) if scalar == 'single' else self.ratio  # as it is multiplied with, and not as it was meant
+        # Of the entries, and of PETSc's scalars, in which SLEPc computes
         self.epsilon = 2.0 ** -23 if self.native == 'single' else 2.0 ** -52
-        # SLEPc computes in PETSc's scalars; tolerance is that of its solvers, relative to the largest singular value
-        coarse = 'single' in (self.native, scalar)
-        self.unit, self.tolerance = (2.0 ** -23, 1e-5) if coarse else (2.0 ** -52, 1e-8)
+        self.unit = 2.0 ** -23 if 'single' in (self.native, scalar) else 2.0 ** -52
         self.layer = fnv1a(layer)
-        self.stream = Stream(int(seed), self.layer, int(step), int(sender), int(direction))
-        read = lambda name: np.fromfile(os.path.join(folder, number + '.' + name)).reshape(self.m, self.n)
-        self.T, self.R, self.decoded, self.sum = read('T'), read('R'), read('decoded'), read('sum')
-        with open(os.path.join(folder, number + '.message'), 'rb') as file:
-            self.data = file.read()
+        self.stream_of = lambda step: Stream(int(seed), self.layer, step, int(sender), int(direction))
+
+    def read(self, fields, path):
+        """Step, whether it took effect, costs; what was compressed, what the message decodes to, and the message."""
+        _, step, committed, *costs = fields
+        with open(path, 'rb') as file:
+            data = file.read()
+        size = 8 * self.m * self.n
+        X, decoded = (np.frombuffer(data[first:first + size]).reshape(self.lines) for first in (0, size))
+        return int(step), committed == '1', [float(cost) for cost in costs], X, decoded, data[2 * size:]
+
+    def check_costs(self, costs, paper, message, data):
+        assert costs[0] == paper, 'paper bits'
+        assert costs[1] == 8 * len(data), 'encoded bits'
+        bound = entropy(message)
+        assert abs(costs[2] - bound) <= 1e-9 * (bound + 1), 'entropy %.17g, expected %g' % (costs[2], bound)
+
+
+def check_written(program, kind, folder):
+    """Checks every message of all cases; returns their number, and the scalar."""
+    messages = 0
+    with open(os.path.join(folder, 'cases')) as file:
+        scalar, *lines = file.read().splitlines()
+    assert scalar in ('double', 'single'), 'cases'
+    for line in lines:
+        fields = line.split()
+        try:
+            if fields[0] == 'case':
+                case, k, what = kind(fields, scalar), 0, line
+                continue
+            case.check(*case.read(fields, os.path.join(folder, '%s.%d' % (case.number, k))))
+        except (AssertionError, wire.Corrupt) as error:
+            sys.exit('%s: %s\n  %s\n  %s' % (program, error, what, line))
+        k, messages = k + 1, messages + 1
+    return messages, scalar
+
+
+class Case(Written):
+    def __init__(self, fields, scalar):
+        super().__init__(fields, scalar)
+        self.ties = int(self.number) % 3 == 1  # of which the first are kept, side by side
+        self.entries = int(self.keys.get('block_entries', 0)) or self.m * self.n
+        self.norm, self.bits = float(self.keys.get('line_norm', 2)), int(self.keys.get('paper_index_bits', -1))
+        self.quantization = tuple(int(self.keys.get(key, 0)) for key in ('bits', 'qsgd_block_length')) + (self.keys.get('qsgd_block_norm'),)
 
     def codec(self):
         if self.kind == 'identity':
@@ -146,35 +181,24 @@ class Case:
             return 2
         return NAMES[self.native if self.values == 'native' else self.values]
 
-    def check(self):
-        message = wire.decode_message(self.data, self.layer, self.m, self.n)
+    def check(self, step, committed, costs, residual, decoded, data):
+        message = wire.decode_message(data, self.layer, self.m, self.n)
         compact = wire.compact(message)
         assert (message.indices, message.values) == (compact.indices, compact.values), 'not the smallest codecs'
         message.codec = wire.NATURAL if message.values == wire.CODED else message.values
         message.matrix = message.matrix()
-        if message.form == wire.LOWRANK:
-            message.P, message.Q = (F.reshape(message.count, -1).T for F in np.split(message.x, [message.count * self.m]))
         assert message.codec == self.codec(), 'codec'
-        residual = self.T - self.R
-        if self.native == 'single':
-            residual = residual.astype(np.float32).astype(float)
+        self.stream, self.decoded, self.data = self.stream_of(step), decoded, data
         getattr(self, 'check_' + self.kind)(message, residual)
-        # Adding half of it: two roundings, and for a product one for each of its terms
-        terms = message.count + 2 if self.kind == 'rankk' else 2
-        size = np.abs(message.P) @ np.abs(message.Q).T if self.kind == 'rankk' else np.abs(message.matrix)
-        assert np.all(np.abs(self.R + 0.5 * message.matrix - self.sum) <= self.epsilon * (np.abs(self.R) + terms * size)), 'sum'
-        assert float(self.encoded) == 8 * len(self.data), 'encoded bits'
         if self.entries == 4096 and not self.ties:
             # The logarithm of the choices of 1/64 is 7.43 bits an entry, to which Golomb codes add 3% at most; 2.5 bits of a value; header and chunk have 13 bytes
-            bits = (float(self.encoded) - 8 * 13) / message.count
+            bits = (costs[1] - 8 * 13) / message.count
             assert message.indices == wire.GAPS and 9.85 < bits < 1.03 * 7.43 + 2.5, '%g bits a kept entry' % bits
-            assert float(self.encoded) <= 1.03 * float(self.entropy) + 8 * 13, 'more than the entropy'
-        assert float(self.paper) == paper(self.kind, self.values, self.factor if self.kind == 'dropout' else self.ratio, self.rank, *self.shape, self.bits, self.quantization, self.entries), 'paper bits'
-        bound = entropy(message)
-        assert abs(float(self.entropy) - bound) <= 1e-9 * (bound + 1), 'entropy %s, expected %g' % (self.entropy, bound)
+            assert costs[1] <= 1.03 * costs[2] + 8 * 13, 'more than the entropy'
+        self.check_costs(costs, paper(self.kind, self.values, self.factor if self.kind == 'dropout' else self.ratio, *self.shape, self.bits, self.quantization, self.entries), message, data)
 
     def check_identity(self, message, residual):
-        assert message.form == 0 and np.array_equal(message.matrix, self.T) and np.array_equal(self.decoded, self.T), 'identity'
+        assert message.form == 0 and np.array_equal(message.matrix, residual) and np.array_equal(self.decoded, residual), 'identity'
 
     def check_natural(self, message, residual):
         assert message.form == 0
@@ -342,76 +366,14 @@ class Case:
         codec = 1 - self.rounding()
         self.check_alpha(codec * part, 8)
 
-    def check_rankk(self, message, residual):
-        m, n = self.m, self.n
-        rank = min(self.rank, min(m, n)) if self.rank >= 0 else kept(self.ratio, min(m, n))
-        U, s, Vt = np.linalg.svd(residual, full_matrices=False)
-        # Where the solver forms a Gram matrix, triples below sqrt(eps) sigma_1 have no digits
-        least = min(rank, int((s > 10 * math.sqrt(self.unit) * s[0]).sum()))
-        assert message.form == 2 and message.count <= min(rank, int((s > 0).sum())), 'rank'
-        assert message.count >= least, 'rank %d of %d' % (message.count, least)
-        product = np.abs(message.P) @ np.abs(message.Q).T
-        assert np.all(np.abs(message.matrix - self.decoded) <= (message.count + 1) * self.epsilon * product), 'product'
-        all_, tail = float(np.sum(s ** 2)), float(np.sum(s[rank:] ** 2))
-        error = float(np.sum((residual - message.matrix) ** 2))
-        slack = (100 * max(m, n) * self.unit) * all_
-        if message.codec < 2 and (message.codec == 0 or self.native == 'single'):
-            # Eckart and Young: no other matrix of that rank is closer
-            assert tail - slack <= error <= tail + slack, 'error %g, the best is %g' % (error, tail)
-        if message.codec != 3:
-            assert self.native != self.scalar or error <= (1 - float(self.alpha)) * all_ + slack, 'alpha'
-            # The factors share the singular values: columns of equal length, and orthogonal up to the rounding of their entries
-            unit = {0: 2.0 ** -52, 1: 2.0 ** -24, 2: 2.0 ** -8}[message.codec] + self.tolerance
-            for F in (message.P, message.Q):
-                gram = F.T @ F
-                assert np.all(np.abs(gram - np.diag(s[:message.count])) <= 4 * unit * s[0]), 'factors'
-        else:
-            # The factors before their rounding are known up to a sign a column and the rounding of the solver: what is far from the border of a decision must agree
-            expected, certain = [], []
-            for F, X in ((message.P, U), (message.Q, Vt.T)):
-                for k in range(message.count):
-                    x = X[:, k] * math.sqrt(s[k])
-                    gap = min([abs(s[k] - s[l]) for l in range(len(s)) if l != k] + [s[k]])
-                    error = 10 * self.tolerance * s[0] / gap if gap > 0 else 1.0
-                    expected.append((x, error))
-            self.check_factors(message, expected)
 
-    def check_factors(self, message, expected):
-        """Each column, with one of the two signs, is the rounding of the expected one with the random numbers of its places."""
-        entry, checked = 0, 0
-        columns = [message.P[:, k] for k in range(message.count)] + [message.Q[:, k] for k in range(message.count)]
-        for got, (x, error) in zip(columns, expected):
-            agreed = []
-            for sign in (1, -1):
-                wrong = 0
-                for i, value in enumerate(x):
-                    low, high = (natural(sign * value * f, self.stream.word(entry + i)) for f in (1 - error, 1 + error))
-                    if abs(value) > error * np.max(np.abs(x)) and low == high:
-                        wrong += got[i] != low
-                        checked += 1
-                agreed.append(wrong)
-            assert error > 0.01 or min(agreed) == 0, 'factor column: %s wrong entries' % agreed
-            entry += len(x)
-        Case.entries_of_factors += checked
-
-
-Case.entries_of_factors = 0
 Case.coins = [0, 0]
 
 
 def main():
-    folder = sys.argv[1]
-    with open(os.path.join(folder, 'cases')) as file:
-        scalar, *lines = file.read().splitlines()
-    assert scalar in ('double', 'single') and len(lines) > 100, 'cases'
-    for line in lines:
-        try:
-            Case(folder, line, scalar).check()
-        except AssertionError as error:
-            sys.exit('compressor.py: %s\n  %s' % (error, line))
-    assert Case.entries_of_factors > 500, Case.entries_of_factors
-    assert min(Case.coins) > 4, Case.coins
-    print('compressor.py: %d cases agree, with %d random entries of factors' % (len(lines), Case.entries_of_factors))
+    messages, _ = check_written('compressor.py', Case, sys.argv[1])
+    assert messages > 100 and min(Case.coins) > 4, (messages, Case.coins)
+    print('compressor.py: %d cases agree' % messages)
 
 
 if __name__ == '__main__':
