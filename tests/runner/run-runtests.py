@@ -190,7 +190,7 @@ class Requirements(unittest.TestCase):
     self.assertEqual(missing("!double"), ("build", "!double"))
     self.assertEqual(missing("debug"), ("build", "debug"))
     self.assertEqual(missing("double cuda"), ("package", "cuda"))
-    self.assertEqual(missing("complex"), ("package", "complex"))
+    self.assertEqual(missing("complex"), ("build", "complex"))
     self.assertEqual(missing("no-such-program"), ("program", "no-such-program"))
 
 
