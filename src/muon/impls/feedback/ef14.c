@@ -115,6 +115,7 @@ static PetscErrorCode MuonCreate_EF14(Muon muon)
   PetscCall(PetscNew(&ef14));
   PetscCall(MuonCreate_Feedback(muon, ef14));
   muon->ops->momentum_at = MUON_MOMENTUM_AT_SERVER;
+  muon->ops->asis        = PETSC_TRUE;
   muon->ops->configure   = MuonConfigure_EF14;
   muon->ops->send        = MuonSend_EF14;
   muon->ops->commit      = MuonCommit_EF14;
