@@ -20,10 +20,10 @@ static PetscErrorCode Create(const Random *random, MuonExchangeType type, Proble
   PetscCall(MuonSetMaxSteps(p->muon, 8));
   PetscCall(MuonSetSchedule(p->muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   if (random == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonEF21GetCompressor(p->muon, &c));
+  PetscCall(MuonGetLayerCompressors(p->muon, NULL, &c, NULL));
   PetscCall(MuonCompressorSetType(c, random->up));
   PetscCall(MuonCompressorSetRatio(c, PROBLEM_RATIO));
-  PetscCall(MuonEF21GetServerCompressor(p->muon, &c));
+  PetscCall(MuonGetLayerCompressors(p->muon, NULL, NULL, &c));
   PetscCall(MuonCompressorSetType(c, random->down));
   PetscCall(MuonCompressorSetRatio(c, PROBLEM_RATIO));
   PetscFunctionReturn(PETSC_SUCCESS);

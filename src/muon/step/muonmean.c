@@ -97,14 +97,13 @@ static PetscBool MuonShardIsAlone_Private(const MuonShard *shard)
 */
 static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
+  const size_t   batch = *MuonWorkspaceBatch(muon->work);
   MuonShard    **owned;
   MuonLayerTask *task;
   PetscInt       n = 0;
-  size_t         batch;
   MuonMark       mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetBatch(muon->work, &batch));
   PetscCall(PetscMalloc2(group->nshards, &owned, group->nshards, &task));
   for (PetscInt k = 0; k < group->nshards; k++) {
     if (group->shard[group->exchange->order[k]].owns) owned[n++] = &group->shard[group->exchange->order[k]];

@@ -213,7 +213,7 @@ static PetscErrorCode MuonSpreadWeights_Private(Muon muon, MuonGroup group)
 
     PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &shard->round->weights));
     W = MuonShardPart(shard, &shard->round->weights);
-    PetscCall(MuonExchangeSpreadBegin(group->exchange, MuonShardNumber(shard), &W));
+    PetscCall(MuonExchangeArraysBegin(group->exchange, MUON_EXCHANGE_DOWN, MuonShardNumber(shard), &W, NULL));
   }
   if (spread) PetscCall(MuonExchangeReduceEnd(group->exchange));
   for (PetscInt k = 0; k < group->nshards; k++) {
