@@ -540,7 +540,6 @@ typedef PetscErrorCode MuonCheckpointSaveFn(Muon muon, PetscInt64 *bytes, const 
 typedef PetscErrorCode MuonCheckpointLoadFn(Muon muon, PetscMPIInt ranks, const PetscInt64 bytes[], const void *const data[], void *ctx);
 
 PETSC_EXTERN PetscErrorCode MuonInitializePackage(void);
-PETSC_EXTERN PetscErrorCode MuonFinalizePackage(void);
 PETSC_EXTERN PetscErrorCode MuonRegister(const char[], PetscErrorCode (*)(Muon), const struct _MuonParameter *);
 PETSC_EXTERN PetscErrorCode MuonRegisterAll(void);
 
@@ -625,9 +624,7 @@ PETSC_EXTERN PetscErrorCode MuonViewWeights(Muon, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonReset(Muon);
 PETSC_EXTERN PetscErrorCode MuonDestroy(Muon *);
 
-PETSC_EXTERN PetscErrorCode MuonEF21GetCompressor(Muon, MuonCompressor *);
-PETSC_EXTERN PetscErrorCode MuonEF21GetServerCompressor(Muon, MuonCompressor *);
-PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompressors(Muon, MuonLayer, MuonCompressor *, MuonCompressor *);
+PETSC_EXTERN PetscErrorCode MuonGetLayerCompressors(Muon, MuonLayer, MuonCompressor *, MuonCompressor *);
 PETSC_EXTERN PetscErrorCode MuonEF21SetMonitorCompression(Muon, PetscBool);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompression(Muon, MuonLayer, MuonEF21Compression *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetAggregateError(Muon, PetscReal *);

@@ -164,12 +164,10 @@ PETSC_EXTERN PetscErrorCode MuonCompressorSetStream(MuonCompressor, PetscInt64, 
 PETSC_EXTERN PetscErrorCode MuonCompressorSetStep(MuonCompressor, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetBlocks(MuonCompressor, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor, PetscInt, PetscInt, size_t *);
-PETSC_EXTERN PetscErrorCode MuonCompressorApply(MuonCompressor, Mat, Mat);
+PETSC_EXTERN PetscErrorCode MuonCompressorApply(MuonCompressor, Mat, Mat, MuonStatus *);
 PETSC_EXTERN PetscErrorCode MuonCompressorEncode(MuonCompressor, Mat, Mat, size_t, unsigned char[], size_t *);
-PETSC_EXTERN PetscErrorCode MuonCompressorValidate(MuonCompressor, PetscInt, PetscInt, size_t, const unsigned char[], PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonCompressorDecode(MuonCompressor, PetscBool, PetscReal, size_t, const unsigned char[], Mat);
 PETSC_EXTERN PetscErrorCode MuonCompressorCommit(MuonCompressor);
-PETSC_EXTERN PetscErrorCode MuonCompressorGetStatus(MuonCompressor, MuonStatus *);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetAlpha(MuonCompressor, PetscInt, PetscInt, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonCompressorView(MuonCompressor, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonCompressorDestroy(MuonCompressor *);

@@ -24,7 +24,7 @@
    Note:
    Numerical trouble is a status, which a caller can handle. Wrong usage is a PETSc error.
 
-.seealso: `MuonConvergedReason`, `MuonLMOApply()`, `MuonPolarApply()`, `MuonCompressorGetStatus()`
+.seealso: `MuonConvergedReason`, `MuonLMOApply()`, `MuonPolarApply()`, `MuonCompressorApply()`
 E*/
 typedef enum {
   MUON_STATUS_OK       = 0,

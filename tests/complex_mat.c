@@ -188,7 +188,7 @@ static PetscErrorCode Objects(void)
   PetscCall(MatNorm(D, NORM_FROBENIUS, &size));
   PetscCheck(size == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A message of all entries differs by %g", (double)size);
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORSIGN));
-  Fails(MuonCompressorEncode(c, A, NULL, most, message, &bytes), PETSC_ERR_SUP, "is complex, and the type sign is of real matrices");
+  Fails(MuonCompressorEncode(c, A, NULL, most, message, &bytes), PETSC_ERR_SUP, "-compressor sign is of real matrices, and this one is complex, expected");
   PetscCall(PetscFree(message));
   PetscCall(MuonCompressorDestroy(&c));
   PetscCall(MuonPolarDestroy(&polar));

@@ -385,7 +385,7 @@ int main(int argc, char **argv)
     PetscBool      assigns;
 
     PetscCall(Make(&c, types[i]));
-    PetscCall(MuonCompressorIsAssignment(c, &assigns));
+    assigns = c->assignment;
     PetscCall(CheckWhole(types[i], assigns ? 4 : 1));
     PetscCall(CheckScratch(types[i], "single"));
     PetscCall(CheckScratch(types[i], "natural"));

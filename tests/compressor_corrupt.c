@@ -80,13 +80,13 @@ static PetscErrorCode GetLayout(MuonCompressor c, Matrix shape, MuonCompressorLa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MuonCompressorDecode() must refuse, with a PETSc error and not by writing somewhere, exactly what MuonCompressorValidate() refuses */
+/* MuonCompressorDecode() must refuse, with a PETSc error and not by writing somewhere, exactly what MuonCompressorValidateArray() refuses */
 static PetscErrorCode CheckBytes(MuonCompressor c, size_t bytes, const unsigned char buf[], Matrix Y, PetscBool *valid)
 {
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorValidate(c, Y->m, Y->n, bytes, buf, valid));
+  PetscCall(MuonCompressorValidateArray(c, &Y->array, bytes, buf, PETSC_FALSE, NULL, NULL, valid));
   if (*valid) {
     PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y->mat));
     TestCheck(!isnan(Squares(Y, NULL)), "A valid message holds NaN");

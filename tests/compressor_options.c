@@ -130,8 +130,8 @@ static PetscErrorCode CheckCalls(void)
   PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 4, 1, NULL, &sparse));
   PetscCall(MatAssemblyBegin(sparse, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(sparse, MAT_FINAL_ASSEMBLY));
-  Fails(MuonCompressorApply(c, sparse, A->mat), FAILS_ANY, "-ef21_compressor of layer attn.qkv: X is a matrix of type seqaij, expected seqdense");
-  Fails(MuonCompressorApply(c, A->mat, B->mat), FAILS_ANY, "-ef21_compressor of layer attn.qkv: CX is 4 x 3, expected 3 x 4");
+  Fails(MuonCompressorApply(c, sparse, A->mat, NULL), FAILS_ANY, "-ef21_compressor of layer attn.qkv: X is a matrix of type seqaij, expected seqdense");
+  Fails(MuonCompressorApply(c, A->mat, B->mat, NULL), FAILS_ANY, "-ef21_compressor of layer attn.qkv: CX is 4 x 3, expected 3 x 4");
   Fails(MuonCompressorEncode(c, A->mat, NULL, sizeof(buf), buf, &bytes), FAILS_ANY, "a buffer of 8 bytes, expected the");
   /* Newer PETSc does not read NaN from the options */
   Fails(MuonCompressorSetRatio(c, (PetscReal)NAN), FAILS_ANY, "must be in (0.,1.]");
@@ -223,7 +223,7 @@ int main(int argc, char **argv)
   testset:
     nsize: 2
     table: suffix | args | error
-      badtype | -ef21_compressor topp | -ef21_compressor of layer attn.qkv: unknown type topp, expected one of
+      badtype | -ef21_compressor topp | Layer "attn.qkv": -ef21_compressor: unknown type topp, expected one of
       badratio | -ef21_compressor_ratio {{0 -0.1 1.01}} | must be in (0.,1.]
       badratiokey | -ef21_server_compressor_ratio 2 | Layer "attn.qkv": -ef21_server_compressor_ratio 2. must be in (0.,1.]
       badrank | -ef21_compressor_rank {{0 -3}} | must be at least 1.

@@ -77,14 +77,14 @@ int main(int argc, char **argv)
       mixed      | -use mixed                             | Layer "q": a gradient in the memory of the host, expected that of the device |
       gradient   | -use gradient                          | Layer "q": a gradient in the memory of the host, expected that of the device |
       ranks      | -use ranks                             | Layer "q": its field, precision, memory or order in it differs between the ranks |
-      compressor | -ef21_compressor rankk                 | Layer "q": weights in the memory of a device, for which compressor rankk has no kernels |
+      compressor | -ef21_compressor rankk                 | Layer "q": -ef21_compressor rankk has no kernels for weights in the memory of a device |
       packed     | -muon_state_precision {{bf16 int8}}    | -muon_state_precision {}: layer "q" is in the memory of a device, which has no kernels for it; expected native or single |
-      lmo        | -lmo_type nuclear                      | Layer "q": weights in the memory of a device, for which -lmo_type nuclear has no kernels |
+      lmo        | -lmo_type nuclear                      | Layer "q": -lmo_type nuclear has no kernels for weights in the memory of a device |
 
     test:
       suffix: polar
       args: -lmo_polar_type mine
-      error: Layer "q": weights in the memory of a device, for which -lmo_polar_type mine has no kernels, expected newtonschulz, gram, svd, qdwh, zolotarev or mud
+      error: Layer "q": -lmo_polar_type mine has no kernels for weights in the memory of a device, expected newtonschulz, gram, svd, qdwh, zolotarev or mud
 
     test:
       suffix: precision

@@ -282,7 +282,7 @@ static PetscErrorCode CheckMessages(const char choice[], int variant, int kind, 
     device->moved(before, copies);
     PetscCall(EncodeTo(c[1], &far, step == 0 ? NULL : &base, &buf[1], &bytes[1]));
     device->moved(after, copies);
-    for (int k = 0; k < 2; k++) PetscCall(MuonCompressorGetStatus(c[k], &status[k]));
+    for (int k = 0; k < 2; k++) status[k] = c[k]->status;
     TestCheck(status[0] == status[1], "%s: message %d: status %s on the host, %s on the device", what, step, MuonStatuses[status[0]], MuonStatuses[status[1]]);
     TestCheck(kind != NOT_A_NUMBER || status[0] == MUON_STATUS_NANORINF, "%s: A message with NaN: status %s", what, MuonStatuses[status[0]]);
     if (exact) TestCheck(bytes[0] == bytes[1] && memcmp(buf[0], buf[1], bytes[0]) == 0, "%s: message %d is another on the device", what, step);

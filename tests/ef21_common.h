@@ -260,11 +260,11 @@ static inline PetscErrorCode TestCompress(TestProblem *p, const TestCompression 
   MuonCompressor c;
 
   PetscFunctionBegin;
-  PetscCall(MuonEF21GetCompressor(p->muon, &c));
+  PetscCall(MuonGetLayerCompressors(p->muon, NULL, &c, NULL));
   PetscCall(MuonCompressorSetType(c, compression->up));
   PetscCall(TestSetValues(c, compression->upvalues));
   PetscCall(MuonCompressorSetRatio(c, compression->ratio));
-  PetscCall(MuonEF21GetServerCompressor(p->muon, &c));
+  PetscCall(MuonGetLayerCompressors(p->muon, NULL, NULL, &c));
   PetscCall(MuonCompressorSetType(c, compression->down));
   PetscCall(TestSetValues(c, compression->downvalues));
   PetscCall(MuonCompressorSetRatio(c, compression->ratio));

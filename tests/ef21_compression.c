@@ -97,7 +97,7 @@ static PetscErrorCode WriteFigures(TestProblem *p, PetscInt l, PetscInt step, FI
   PetscCall(GetInt((PetscObject)p->muon, "muon_monitor_interval", &measured));
   measured = step == 5 ? 5 : step / measured * measured;
   PetscCheck(c.step == measured, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": figures of step %" PetscInt_FMT " after step %" PetscInt_FMT, l, c.step, step);
-  PetscCall(MuonEF21GetLayerCompressors(p->muon, p->layer[l], &up, &down));
+  PetscCall(MuonGetLayerCompressors(p->muon, p->layer[l], &up, &down));
   PetscCall(MuonCompressorGetAlpha(up, p->shape[l].m, p->shape[l].n, &alpha[0]));
   PetscCall(MuonCompressorGetAlpha(down, p->shape[l].m, p->shape[l].n, &alpha[1]));
   PetscCall(MuonGetParameter(p->muon, "ef21_init", init, sizeof(init)));

@@ -91,8 +91,8 @@ int main(int argc, char **argv)
   PetscCall(MuonSetLearningRate(muon, 0.5));
   PetscCall(MuonSetMomentum(muon, 0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(TestSetOfMuonType(muon, MUONEF21, "ef21_init", "gradient"));
-  PetscCall(MuonEF21GetCompressor(muon, &up));
-  PetscCall(MuonEF21GetServerCompressor(muon, &down));
+  PetscCall(MuonGetLayerCompressors(muon, NULL, &up, NULL));
+  PetscCall(MuonGetLayerCompressors(muon, NULL, NULL, &down));
   PetscCall(MuonCompressorSetType(up, MUONCOMPRESSORTOPK));
   PetscCall(MuonCompressorSetRatio(up, 0.25));
   PetscCall(MuonCompressorSetType(down, MUONCOMPRESSORTOPK));

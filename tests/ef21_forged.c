@@ -273,7 +273,7 @@ static PetscErrorCode CheckType(const char type[], PetscInt number, PetscBool do
   for (PetscInt k = 0; k < 2; k++) {
     MuonCompressor c;
 
-    PetscCall(down == PETSC_TRUE ? MuonEF21GetServerCompressor(k == 0 ? p.muon : q.muon, &c) : MuonEF21GetCompressor(k == 0 ? p.muon : q.muon, &c));
+    PetscCall(down == PETSC_TRUE ? MuonGetLayerCompressors(k == 0 ? p.muon : q.muon, NULL, NULL, &c) : MuonGetLayerCompressors(k == 0 ? p.muon : q.muon, NULL, &c, NULL));
     /* What is dropped has no lengths; arrays as they are have no messages */
     if (strcmp(type, MUONCOMPRESSORDROPOUT) == 0) PetscCall(MuonCompressorSetRatio(c, 1.0));
     if (strcmp(type, MUONCOMPRESSORIDENTITY) == 0) PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[MUON_COMPRESSOR_VALUES_SINGLE]));

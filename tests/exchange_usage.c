@@ -29,7 +29,7 @@ static PetscErrorCode CheckModes(void)
   PetscFunctionBegin;
   for (int row = 0; row < 6; row++) {
     PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
-    PetscCall(MuonExchangeSetOptionsPrefix(exchange, "net_"));
+    PetscCall(PetscObjectSetOptionsPrefix((PetscObject)exchange, "net_"));
     PetscCall(MuonExchangeSetType(exchange, table[row].type));
     PetscCall(MuonExchangeResolveMode(exchange, table[row].summable, culprit, &mode));
     Check(mode == table[row].standard);
@@ -497,7 +497,7 @@ static PetscErrorCode Print(const char prefix[])
     item[i].rows = 1 + i;
   }
   PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
-  PetscCall(MuonExchangeSetOptionsPrefix(exchange, prefix));
+  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)exchange, prefix));
   PetscCall(PetscObjectGetOptionsPrefix((PetscObject)exchange, &found));
   Check(strcmp(found, prefix) == 0);
   PetscCall(MuonExchangeSetFromOptions(exchange));

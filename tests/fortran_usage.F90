@@ -87,8 +87,8 @@ program fortran_usage
 
   ! Two objects from one call, and one of our own
   call MuonSetUp(muon, ierr); call check(ierr == 0, 'MuonSetUp')
-  call MuonEF21GetLayerCompressors(muon, layer, up, down, ierr); call check(ierr == 0, 'MuonEF21GetLayerCompressors')
-  call check(up%v /= down%v .and. up%v /= MUON_NULL .and. down%v /= MUON_NULL, 'MuonEF21GetLayerCompressors')
+  call MuonGetLayerCompressors(muon, layer, up, down, ierr); call check(ierr == 0, 'MuonGetLayerCompressors')
+  call check(up%v /= down%v .and. up%v /= MUON_NULL .and. down%v /= MUON_NULL, 'MuonGetLayerCompressors')
   call MuonPolarCreate(MPI_COMM_WORLD, polar, ierr); call check(ierr == 0, 'MuonPolarCreate')
   call MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ, ierr); call check(ierr == 0, 'MuonPolarSetType')
   call MuonPolarGetFlops(polar, 4_muon_int, 4_muon_int, flops, ierr); call check(ierr == 0 .and. flops > 0, 'MuonPolarGetFlops')

@@ -41,10 +41,13 @@ static PetscErrorCode CheckNorms(Problem *a, Problem *b)
     PetscInt    m, n;
     PetscReal   norm, dual, factor, most = 0, sum = 0, largest = 0;
     Mat         W = a->layer[l].W, B;
+    MuonMatrix  matrix;
 
     if (W == NULL) continue;
-    PetscCall(MuonLayerComputeNorm(a->layer[l].layer, W, &norm));
-    PetscCall(MuonLayerComputeDualNorm(a->layer[l].layer, W, &dual));
+    PetscCall(MuonMatGetMatrix(W, PETSC_FALSE, &matrix));
+    PetscCall(MuonLayerComputeNormArray(a->layer[l].layer, &matrix.here, PETSC_FALSE, &norm));
+    PetscCall(MuonLayerComputeNormArray(a->layer[l].layer, &matrix.here, PETSC_TRUE, &dual));
+    PetscCall(MuonMatRestoreMatrix(W, PETSC_FALSE, &matrix));
     PetscCall(MuonLayerGetRadiusFactor(a->layer[l].layer, &factor));
     for (PetscInt k = 0; k < b->layer[l].nblocks; k++) {
       MuonLMO   lmo;

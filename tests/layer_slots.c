@@ -445,7 +445,7 @@ int main(int argc, char **argv)
   table: suffix | nsize | args | error
     unknown | 1 | -only none -muon_layer_w_after lines,rows | Layer "w": -muon_layer_w_after lines,rows: expected none or some of: normuon_long, normuon_row, normuon_column, lines_rows, lines_columns, frobenius
     vector  | 2 | -vector -muon_layer_w_before soap         | Layer "w": -muon_layer_w_before soap: the layer is a vector, which has no short side; expected none, rows, columns or entries, or a layer with columns
-    type    | 2 | -only none -muon_layer_type soap          | -muon_layer_w_type soap: its rows are spread over 2 ranks, expected a matrix on one rank, or the type lmo, adamw, nadamw
+    type    | 2 | -only none -muon_layer_type soap          | -muon_layer_w_type soap needs a matrix on one rank, and the rows of this one are spread, expected lmo, adamw, nadamw
     single  | 1 | -vector -muon_layer_type soap             | Layer "w": -muon_layer_w_type soap: it is a vector, or has blocks that are, of 3 x 1 entries; expected adamw, or a matrix
     beta    | 2 | -only none -muon_layer_w_before_beta 1    | Layer "w": -muon_layer_w_before_beta 1. must be in [0.,1.)
     sign    | 2 | -only rows -type sign                     | -muon_layer_w_before: -muon_type sign makes steps of its own, expected none, or another type of the optimizer

@@ -148,7 +148,7 @@ int main(int argc, char **argv)
       schatten  | -net_lmo_type schatten -net_lmo_schatten_exponent 0.5               | -net_lmo_schatten_exponent 0.5 must be at least 1
       q         | -net_lmo_type mixed -net_lmo_mixed_exponent_q -inf                  | -inf
       nan       | -net_lmo_type mixed -net_lmo_mixed_exponent_p nan                   | nan
-      type      | -net_lmo_type spektral                                              | Unknown type spektral of option -net_lmo_type, expected one of
+      type      | -net_lmo_type spektral                                              | -net_lmo_type: unknown type spektral, expected one of
       svd_type  | -and_setup -net_lmo_type {{nuclear schatten spectral}} -net_lmo_svd_type bogus | Unknown SVD type given: bogus
       nsv       | -and_setup -net_lmo_type {{nuclear schatten}} -net_lmo_svd_nsv 3    | Option -net_lmo_svd_nsv asks for 3 singular triples
       polar_svd | -and_setup -net_lmo_polar_type svd -net_lmo_polar_svd_type bogus    | Unknown SVD type given: bogus

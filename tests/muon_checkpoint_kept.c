@@ -67,10 +67,10 @@ static PetscErrorCode Create(MPI_Comm comm, PetscInt start, Run *run, Muon *muon
   PetscCall(MuonSetMomentum(*muon, (PetscReal)0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(MuonGetExchange(*muon, &exchange));
   PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGELAYERWISE));
-  PetscCall(MuonEF21GetCompressor(*muon, &compressor));
+  PetscCall(MuonGetLayerCompressors(*muon, NULL, &compressor, NULL));
   PetscCall(MuonCompressorSetType(compressor, MUONCOMPRESSORTOPK));
   PetscCall(MuonCompressorSetRatio(compressor, (PetscReal)0.4));
-  PetscCall(MuonEF21GetServerCompressor(*muon, &compressor));
+  PetscCall(MuonGetLayerCompressors(*muon, NULL, NULL, &compressor));
   PetscCall(MuonCompressorSetType(compressor, MUONCOMPRESSORTOPK));
   PetscCall(MuonCompressorSetRatio(compressor, (PetscReal)0.4));
   for (PetscInt l = 0; l < LAYERS; l++) {

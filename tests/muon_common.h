@@ -210,7 +210,7 @@ static inline PetscErrorCode ProblemCreateWay(MPI_Comm comm, const Way *way, Pro
   }
   PetscCall(TestSetOfMuonType(p->muon, MUONEF21, "ef21_init", MuonEF21Inits[way->compression->init]));
   PetscCall(TestSetOfMuonType(p->muon, MUONEF21, "ef21_compressor_layers", "all"));
-  PetscCall(MuonEF21GetCompressor(p->muon, &c));
+  PetscCall(MuonGetLayerCompressors(p->muon, NULL, &c, NULL));
   PetscCall(MuonCompressorSetType(c, way->compression->up));
   PetscCall(MuonCompressorSetRatio(c, PROBLEM_RATIO));
   PetscCall(MuonCompressorGetType(c, &type));

@@ -254,7 +254,6 @@ static PetscErrorCode CheckUsage(void)
   PetscCall(MatZeroEntries(A));
   Fails(MuonLayerSetGradient(run.layer[0], A), PETSC_ERR_ARG_WRONGSTATE, "Layer \"wide\" is an array that is not PETSc's: use MuonLayerSetGradientArray()");
   Fails(MuonLayerGetFullWeights(run.layer[0], A), PETSC_ERR_SUP, words);
-  Fails(MuonLayerComputeNorm(run.layer[0], A, &norm), PETSC_ERR_SUP, words);
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonLayerSetBlocks(run.layer[0], 2, rows, 3, NULL));
   PetscCall(MuonLayerGetBlocks(run.layer[0], &nrows, &sizes, NULL, NULL));
@@ -395,12 +394,12 @@ int main(int argc, char **argv)
     args: -check once
     table: suffix | args | error
       sign       | -muon_type sign                                                    | Layer "wide" is complex: -muon_type sign votes on signs, expected another
-      compressor | -ef21_compressor {{sign columntopk rowtopk powersgd}}               | Layer "wide" is complex: compressor {} is of real matrices, expected identity
-      range      | -ef21_compressor rankk -ef21_compressor_rankk_method range              | Layer "wide" is complex: compressor rankk is of real matrices
+      compressor | -ef21_compressor {{sign columntopk rowtopk powersgd}}               | Layer "wide": -ef21_compressor {} is of real matrices, and this one is complex, expected identity
+      range      | -ef21_compressor rankk -ef21_compressor_rankk_method range              | Layer "wide": -ef21_compressor rankk is of real matrices
       blocks     | -ef21_compressor topk -ef21_compressor_block_entries 64             | _block_entries
       rows       | -muon_type dense -muon_exchange_type rows                           | Layer "wide" is complex: its rows are spread over 2 ranks, expected another -muon_exchange_type
-      type       | -muon_layer_types "wide:soap"                                        | Layer "wide" is complex: type soap is of real matrices, expected lmo
-      mud        | -lmo_polar_type mud                                                | Layer "wide" is complex: -lmo_polar_type mud is of real matrices, expected newtonschulz
+      type       | -muon_layer_types "wide:soap"                                        | Layer "wide": -muon_layer_wide_type soap is of real matrices, and this one is complex, expected lmo
+      mud        | -lmo_polar_type mud                                                | Layer "wide": -lmo_polar_type mud is of real matrices, and this one is complex, expected newtonschulz
       bf16       | -lmo_polar_type newtonschulz -lmo_polar_precision bf16 | -lmo_polar_precision is bf16 for a complex matrix, expected single or double
       slot       | -muon_layer_before rows                                            | Layer "wide" is complex: -muon_layer_wide_before is of real matrices, expected none
       cautious   | -muon_weight_decay 0.1 -muon_weight_decay_style cautious           | Layer "wide" is complex: -muon_weight_decay_style cautious compares signs, expected decoupled or coupled

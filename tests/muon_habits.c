@@ -36,7 +36,7 @@ static PetscErrorCode CheckSpares(void)
       MuonCompressorType type;
 
       if (cases[k].up[l] == '-') continue;
-      PetscCall(MuonEF21GetLayerCompressors(p.muon, p.layer[l], &c[0], &c[1]));
+      PetscCall(MuonGetLayerCompressors(p.muon, p.layer[l], &c[0], &c[1]));
       for (int d = 0; d < 2; d++) {
         PetscCall(MuonCompressorGetType(c[d], &type));
         PetscCheck(type[0] == (d == 0 ? cases[k].up : cases[k].down)[l], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: layer %s has %s %s", cases[k].options, Shapes[l].name, type, d == 0 ? "up" : "down");

@@ -19,11 +19,11 @@ int main(int argc, char **argv)
   PetscCall(MuonSetFromOptions(p.muon));
   if (late == PETSC_TRUE) {
     /* A type that code chooses reads its keys too, and a value that code chooses stays */
-    PetscCall(MuonEF21GetCompressor(p.muon, &up));
+    PetscCall(MuonGetLayerCompressors(p.muon, NULL, &up, NULL));
     PetscCall(MuonCompressorSetType(up, MUONCOMPRESSORRANKK));
     PetscCall(MuonCompressorSetRatio(up, 0.5));
     PetscCall(MuonStep(p.muon));
-    PetscCall(MuonEF21GetLayerCompressors(p.muon, p.layer[1], &up, NULL));
+    PetscCall(MuonGetLayerCompressors(p.muon, p.layer[1], &up, NULL));
     PetscCall(GetReal((PetscObject)up, "compressor_ratio", &exponent));
     PetscCheck(exponent == 0.5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The ratio is %g", (double)exponent);
     if (p.rank == 0) PetscCall(MuonCompressorView(up, PETSC_VIEWER_STDOUT_SELF));
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
   }
   PetscCall(MuonStep(p.muon));
   for (PetscInt l = 0; l < 2; l++) {
-    PetscCall(MuonEF21GetLayerCompressors(p.muon, p.layer[l], &up, NULL));
+    PetscCall(MuonGetLayerCompressors(p.muon, p.layer[l], &up, NULL));
     PetscCall(GetReal((PetscObject)up, "compressor_line_norm", &exponent));
     PetscCheck(exponent == (l == 0 ? 1 : 4), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s compares its columns by the norm %g", Shapes[l].name, (double)exponent);
     PetscCall(MuonLayerGetLMO(p.layer[l], &lmo));

@@ -30,7 +30,7 @@ static PetscErrorCode Run(PetscReal rate, const char to[], const char from[])
   PetscCall(ProblemCreate(&p, 0, 0));
   PetscCall(MuonSetLearningRate(p.muon, rate));
   PetscCall(MuonLayerSetScale(p.layer[1].layer, (PetscReal)1.5));
-  PetscCall(MuonLayerSetLearningRate(p.layer[0].layer, (PetscReal)0.0625));
+  PetscCall(MuonLayerSetScale(p.layer[0].layer, (PetscReal)0.0625));
   PetscCall(MuonMonitorSetCSV(p.muon, "locale.csv"));
   if (from != NULL) PetscCall(MuonLoadCheckpoint(p.muon, from));
   PetscCall(MuonStep(p.muon));

@@ -76,7 +76,7 @@ static PetscErrorCode Run(PetscInt which)
   PetscCall(WayGet(numbers[which], &way, &legal, &last));
   PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &way, &p));
   if (which == 1) {
-    PetscCall(MuonEF21GetCompressor(p.muon, &c));
+    PetscCall(MuonGetLayerCompressors(p.muon, NULL, &c, NULL));
     PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORPOWERSGD));
   }
   if (which == 3) PetscCall(MuonSetType(p.muon, MUONSIGN));

@@ -138,14 +138,14 @@ static PetscErrorCode CheckCompressors(void)
   PetscCall(PetscOptionsInsertString(NULL, "-ef21_compressor_layers all -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_compressor_values bf16 -ef21_compressor_paper_index_bits 3 -muon_layer_h0.out_ef21_compressor_ratio 0.25"));
   PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p));
   PetscCall(MuonSetFromOptions(p.muon));
-  PetscCall(MuonEF21GetCompressor(p.muon, &c));
+  PetscCall(MuonGetLayerCompressors(p.muon, NULL, &c, NULL));
   PetscCall(MuonCompressorSetRatio(c, (PetscReal)0.75));
   PetscCall(MuonStep(p.muon));
   for (PetscInt l = 0; l < NLAYERS; l++) {
     const PetscReal expected = strcmp(Shapes[l].name, "h0.out") == 0 ? (PetscReal)0.25 : (PetscReal)0.75;
 
     if (strcmp(Shapes[l].type, MUONLAYERFROZEN) == 0) continue;
-    PetscCall(MuonEF21GetLayerCompressors(p.muon, p.layer[l], &c, NULL));
+    PetscCall(MuonGetLayerCompressors(p.muon, p.layer[l], &c, NULL));
     PetscCall(MuonCompressorGetType(c, &type));
     PetscCall(GetReal((PetscObject)c, "compressor_ratio", &ratio));
     PetscCall(GetEnum((PetscObject)c, "compressor_values", MuonCompressorValuesTypes, (int *)&values));
@@ -191,7 +191,7 @@ static PetscErrorCode CheckPrefixes(void)
     PetscCall(LayerGet(p[k].layer[0], "scale", &scale[0]));
     PetscCall(LayerGet(p[k].layer[1], "scale", &scale[1]));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: learning rate %g, scales %g %g\n", prefixes[k], (double)rate, (double)scale[0], (double)scale[1]));
-    PetscCall(MuonEF21GetLayerCompressors(p[k].muon, p[k].layer[1], &c, NULL));
+    PetscCall(MuonGetLayerCompressors(p[k].muon, p[k].layer[1], &c, NULL));
     if (p[k].rank == 0) {
       PetscCall(MuonLayerView(p[k].layer[1], PETSC_VIEWER_STDOUT_SELF));
       PetscCall(MuonCompressorView(c, PETSC_VIEWER_STDOUT_SELF));

@@ -242,7 +242,7 @@ int main(int argc, char **argv)
         int                values = PETSC_DETERMINE;
         PetscReal          ratio  = 1;
 
-        PetscCall(MuonEF21GetLayerCompressors(muon, run.layer[l], &c[0], &c[1]));
+        PetscCall(MuonGetLayerCompressors(muon, run.layer[l], &c[0], &c[1]));
         PetscCall(MuonCompressorGetType(c[down], &compressor));
         PetscCall(GetEnum((PetscObject)c[down], "compressor_values", MuonCompressorValuesTypes, &values));
         if (values == PETSC_DETERMINE) values = strcmp(compressor, MUONCOMPRESSORIDENTITY) == 0 ? MUON_COMPRESSOR_VALUES_NATIVE : MUON_COMPRESSOR_VALUES_SINGLE;

@@ -136,8 +136,8 @@ static MuonCompressor RunUp(Run *run)
 {
   MuonCompressor c = NULL;
 
-  if (run->late == PETSC_TRUE) PetscCallAbort(PETSC_COMM_SELF, MuonEF21GetLayerCompressors(RunMuon(run), RunLayer(run, 0), &c, NULL));
-  else PetscCallAbort(PETSC_COMM_SELF, MuonEF21GetCompressor(RunMuon(run), &c));
+  if (run->late == PETSC_TRUE) PetscCallAbort(PETSC_COMM_SELF, MuonGetLayerCompressors(RunMuon(run), RunLayer(run, 0), &c, NULL));
+  else PetscCallAbort(PETSC_COMM_SELF, MuonGetLayerCompressors(RunMuon(run), NULL, &c, NULL));
   return c;
 }
 
@@ -145,8 +145,8 @@ static MuonCompressor RunAll(Run *run, PetscBool server)
 {
   MuonCompressor c = NULL;
 
-  if (server == PETSC_TRUE) PetscCallAbort(PETSC_COMM_SELF, MuonEF21GetServerCompressor(RunMuon(run), &c));
-  else PetscCallAbort(PETSC_COMM_SELF, MuonEF21GetCompressor(RunMuon(run), &c));
+  if (server == PETSC_TRUE) PetscCallAbort(PETSC_COMM_SELF, MuonGetLayerCompressors(RunMuon(run), NULL, NULL, &c));
+  else PetscCallAbort(PETSC_COMM_SELF, MuonGetLayerCompressors(RunMuon(run), NULL, &c, NULL));
   return c;
 }
 
@@ -184,7 +184,6 @@ SETTER(AllBetas, MuonSetAdamW(RunMuon(run), PETSC_CURRENT, (PetscReal)0.5, (Pets
 SETTER(AllEpsilon, MuonSetAdamW(RunMuon(run), PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, (PetscReal)0.5, PETSC_CURRENT))
 SETTER(Function, MuonSetScheduleFunction(RunMuon(run), RunSchedule, NULL))
 SETTER(Preset, MuonSetPreset(RunMuon(run), "torch"))
-SETTER(LayerRate, MuonLayerSetLearningRate(RunLayer(run, 1), (PetscReal)0.25))
 SETTER(Tensor, MuonLayerSetTensor(RunLayer(run, 2), 3, SetterDims, MUON_TENSOR_BATCH))
 SETTER(Constant, MuonSetSchedule(RunMuon(run), MUON_SCHEDULE_CURRENT, PETSC_CURRENT, (PetscReal)0.0625, PETSC_CURRENT))
 SETTER(Momentum, MuonSetMomentum(RunMuon(run), (PetscReal)0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT))
@@ -285,7 +284,6 @@ static const Setter Setters[] = {
   {"MuonSetCheckWeights", UP "topk", Set_ByKey, WITHOUT_EFFECT, 0, "muon_check_weights", "false"},
   {"MuonSetScheduleFunction", UP "topk", Set_Function, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonSetPreset", DENSE, Set_Preset, IS_REFUSED, 0, NULL, "-muon_preset torch"},
-  {"MuonLayerSetLearningRate", DENSE, Set_LayerRate, TAKES_EFFECT, 0, NULL, "-muon_layer_g_learning_rate 0.25"},
   {"MuonLayerSetTensor", DENSE, Set_Tensor, IS_REFUSED, SAME, NULL, NULL},
   {"MuonSetMomentum", DENSE, Set_Momentum, TAKES_EFFECT, 0, NULL, "-muon_momentum 0.5"},
   {"MuonSetMomentum, worker", DENSE "-muon_momentum_at worker", Set_Momentum, TAKES_EFFECT, 0, NULL, "-muon_momentum 0.5"},
@@ -376,11 +374,11 @@ static const Setter Setters[] = {
   {"MuonCompressorPowerSGDSetOversampling", UP "powersgd -ef21_compressor_rank 1", Set_ByKey, TAKES_EFFECT, 0, "compressor_powersgd_oversampling", "2"},
   {"MuonCompressorQSGDSetBlockLength", UP "qsgd", Set_ByKey, TAKES_EFFECT, 0, "compressor_qsgd_block_length", "16"},
   {"MuonCompressorQSGDSetBlockNorm", UP "qsgd", Set_ByKey, TAKES_EFFECT, 0, "compressor_qsgd_block_norm", "l2"},
-  {"MuonEF21GetCompressor, type", UP "topk", Set_AllType, IS_REFUSED, 0, NULL, "-ef21_compressor natural"},
-  {"MuonEF21GetCompressor, ratio", UP "topk", Set_AllRatio, TAKES_EFFECT, 0, NULL, "-ef21_compressor_ratio 0.5"},
-  {"MuonEF21GetCompressor, values", EF21, Set_AllValues, IS_REFUSED, SAME, NULL, NULL},
-  {"MuonEF21GetCompressor, values of others", UP "topk", Set_AllValues, IS_REFUSED, 0, NULL, NULL},
-  {"MuonEF21GetServerCompressor", UP "topk", Set_AllServer, IS_REFUSED, 0, NULL, "-ef21_server_compressor natural"},
+  {"MuonGetLayerCompressors, type", UP "topk", Set_AllType, IS_REFUSED, 0, NULL, "-ef21_compressor natural"},
+  {"MuonGetLayerCompressors, ratio", UP "topk", Set_AllRatio, TAKES_EFFECT, 0, NULL, "-ef21_compressor_ratio 0.5"},
+  {"MuonGetLayerCompressors, values", EF21, Set_AllValues, IS_REFUSED, SAME, NULL, NULL},
+  {"MuonGetLayerCompressors, values of others", UP "topk", Set_AllValues, IS_REFUSED, 0, NULL, NULL},
+  {"MuonGetLayerCompressors, server", UP "topk", Set_AllServer, IS_REFUSED, 0, NULL, "-ef21_server_compressor natural"},
   {"MuonExchangeSetType", DENSE, Set_ExchangeType, STOPS_STEP, 0, NULL, "-muon_exchange_type star"},
   {"MuonExchangeSetMode", DENSE "-muon_exchange_mode reduce", Set_ExchangeMode, STOPS_STEP, 0, NULL, "-muon_exchange_mode gather"},
   {"muon_exchange_assignment", DENSE, Set_ByKey, STOPS_STEP, 0, "muon_exchange_assignment", "roundrobin"},
@@ -883,8 +881,8 @@ static PetscErrorCode CheckInherits(void)
   }
   PetscCall(MuonSetParameter(muon, "muon_adamw_learning_rate", "-1"));
   PetscCall(CheckText((PetscObject)muon, "muon_layer_e_learning_rate", "0.75"));
-  PetscCall(MuonEF21GetCompressor(muon, &all));
-  for (int k = 0; k < 2; k++) PetscCall(MuonEF21GetLayerCompressors(muon, run.problem.layer[k], &up[k], NULL));
+  PetscCall(MuonGetLayerCompressors(muon, NULL, &all, NULL));
+  for (int k = 0; k < 2; k++) PetscCall(MuonGetLayerCompressors(muon, run.problem.layer[k], &up[k], NULL));
   PetscCall(MuonCompressorSetRatio(all, (PetscReal)0.5));
   PetscCall(MuonObjectSetParameter((PetscObject)all, "compressor_values", "natural"));
   PetscCall(MuonObjectSetParameter((PetscObject)all, "compressor_block_entries", "128"));

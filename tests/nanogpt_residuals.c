@@ -24,7 +24,7 @@ static PetscErrorCode Compare(MuonCompressor c, Mat residual, const char what[],
   PetscBool  same;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorApply(c, residual, residual));
+  PetscCall(MuonCompressorApply(c, residual, residual, NULL));
   PetscCall(PetscMalloc1(d, &message));
   PetscCall(TestMatGetRows(residual, message));
   for (PetscInt e = 0; e < d; e++) before[e] += message[e];
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
         MuonCompressor up, down;
         Mat            A;
 
-        PetscCall(MuonEF21GetLayerCompressors(p.muon, p.layer[l], &up, &down));
+        PetscCall(MuonGetLayerCompressors(p.muon, p.layer[l], &up, &down));
         PetscCall(MuonCompressorSetStep(up, wanted[k]));
         PetscCall(MuonCompressorSetStep(down, wanted[k]));
         PetscCall(Load(viewer, &p.shape[l], &A));

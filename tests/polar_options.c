@@ -32,7 +32,7 @@ static const Case cases[] = {
   {"-net_lmo_polar_type gram -net_lmo_polar_coefficients quintic", " gram single quintic 10 steps restarts 6"},
   {"-net_lmo_polar_type gram -net_lmo_polar_gram_restart 1,3,9", " gram single pe105 5 steps restarts 1,3"},
   {"-net_lmo_polar_type gram -net_lmo_polar_gram_restart 0", " gram single pe105 5 steps"},
-  {"-net_lmo_polar_type svdd", "Unknown type svdd of option -net_lmo_polar_type, expected one of:"},
+  {"-net_lmo_polar_type svdd", "-net_lmo_polar_type: unknown type svdd, expected one of:"},
   {"-net_lmo_polar_type newtonschulz -net_lmo_polar_coefficients keller", "Unknown set keller of option -net_lmo_polar_coefficients, expected one of: kj"},
   {"-net_lmo_polar_type newtonschulz -net_lmo_polar_steps 0", "-net_lmo_polar_steps 0"},
   {"-net_lmo_polar_type newtonschulz -net_lmo_polar_power_iterations 0", "-net_lmo_polar_power_iterations 0"},

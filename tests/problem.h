@@ -714,7 +714,7 @@ static inline PetscErrorCode ProblemNameBlocks(Problem *p)
       MuonLMO        lmo;
 
       PetscCall(PetscSNPrintf(name, sizeof(name), "%s[%d]", p->layer[l].shape->name, (int)k));
-      PetscCall(MuonEF21GetLayerCompressors(p->muon, p->layer[l].block[k], &up, &down));
+      PetscCall(MuonGetLayerCompressors(p->muon, p->layer[l].block[k], &up, &down));
       PetscCall(MuonCompressorSetStream(up, (PetscInt64)seed, name, p->rank, 0));
       PetscCall(MuonCompressorSetStream(down, (PetscInt64)seed, name, 0, 1));
       PetscCall(MuonLayerGetLMO(p->layer[l].block[k], &lmo));

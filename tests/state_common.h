@@ -21,7 +21,7 @@ static inline PetscErrorCode TestSetDown(Muon muon, const char down[], MuonCompr
 {
   PetscFunctionBegin;
   PetscCall(TestSetOfMuonType(muon, MUONEF21, "ef21_downlink", TestIsStep(down) == PETSC_TRUE ? "step" : "weights"));
-  PetscCall(MuonEF21GetServerCompressor(muon, compressor));
+  PetscCall(MuonGetLayerCompressors(muon, NULL, NULL, compressor));
   PetscCall(MuonCompressorSetType(*compressor, TestIsStep(down) == PETSC_TRUE ? MUONCOMPRESSORIDENTITY : down));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -49,7 +49,7 @@ static PetscErrorCode WriteLayer(FILE *file, Muon muon, const char name[])
   if (file != NULL) fprintf(file, "%s_factor %.17g\n%s_norm %s\n", name, (double)factor, name, norm);
   PetscCall(PetscObjectTypeCompare((PetscObject)muon, MUONEF21, &ef21));
   if (!ef21) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonEF21GetLayerCompressors(muon, layer, &c[0], &c[1]));
+  PetscCall(MuonGetLayerCompressors(muon, layer, &c[0], &c[1]));
   for (int down = 0; down < 2; down++) {
     char ratio[64];
 

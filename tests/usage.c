@@ -152,7 +152,7 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
   if (Is(wrong, "rank_compressor") && last) {
     MuonCompressor c;
 
-    PetscCall(MuonEF21GetCompressor(p->muon, &c));
+    PetscCall(MuonGetLayerCompressors(p->muon, NULL, &c, NULL));
     PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
   }
   if (Is(wrong, "rank_measure")) PetscCall(MuonEF21SetMonitorCompression(p->muon, last));
@@ -199,13 +199,6 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
       PetscCall(MuonAddLayer(p->muon, "more", last ? all : A, NULL));
       PetscCall(MatDestroy(&all));
     } else PetscCall(MuonAddLayer(p->muon, "more", A, NULL));
-  }
-  if (Is(wrong, "parallel_norm") || Is(wrong, "parallel_blocks")) {
-    PetscReal norm;
-
-    if (Is(wrong, "parallel_blocks")) PetscCall(MuonLayerSetBlocks(p->layer[1], 3, NULL, 2, NULL));
-    PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 9, 4, NULL, &A));
-    PetscCall(MuonLayerComputeDualNorm(p->layer[1], A, &norm));
   }
   if (Is(wrong, "workers_rows")) {
     static double  rows[4];
@@ -504,7 +497,6 @@ int main(int argc, char **argv)
       chunk                      |   |        | -wrong spread -muon_assembly_chunk {{0 -2}}                  | -muon_assembly_chunk
       warmup                     |   |        | -wrong spread -muon_assembly_warmup {{0 -2}}                 | -muon_assembly_warmup
       step_spread                |   |        | -wrong spread -lmo_type rowsum -muon_layer_gain_ef21_downlink weights -ef21_downlink step | -ef21_downlink step of layer "more": its rows are spread over 3 ranks
-      parallel_norm              |   |        | -wrong {{parallel_norm parallel_blocks}}                     | Layer "h0.qkv": matrix of type mpidense, expected seqdense
       rows_parallel              |   |        | -wrong rows_parallel                                         | -muon_exchange_type rows cuts layers that are whole on every rank
       gradient_shape             |   |        | -wrong gradient_shape                                        | gradient of shape 4 x 9, expected 9 x 4
       gradient_type              |   |        | -wrong gradient_type                                         | gradient of type seqaij

@@ -139,8 +139,8 @@ contains
   subroutine replace(bytes)
     real(muon_real), intent(out) :: bytes
     type(tMuon) :: opt
-    type(tMuonLayer) :: layer
-    type(tMuonCompressor) :: compressor
+    type(tMuonLayer) :: layer, none
+    type(tMuonCompressor) :: compressor, down
     type(MuonLayerArray) :: array
     type(MuonTraffic) :: traffic
     real(muon_real) :: loss
@@ -157,7 +157,7 @@ contains
       if (p(k)%name /= 'W1' .and. p(k)%name /= 'W2') call MuonLayerSetType(layer, MUONLAYERADAMW, ierr); call check(ierr)
     end do
     call MuonSetType(opt, MUONEF21, ierr); call check(ierr)
-    call MuonEF21GetCompressor(opt, compressor, ierr); call check(ierr)
+    call MuonGetLayerCompressors(opt, none, compressor, down, ierr); call check(ierr)
     call MuonCompressorSetType(compressor, MUONCOMPRESSORTOPK, ierr); call check(ierr)
     call MuonCompressorSetRatio(compressor, 0.1_muon_real, ierr); call check(ierr)
     call MuonSetLearningRate(opt, 0.05_muon_real, ierr); call check(ierr)

@@ -95,8 +95,8 @@ static PetscErrorCode Run(const Choice *choice, Problem *p, PetscReal *distance,
   PetscCall(MuonSetMomentum(muon, 0, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT)); /* exact gradients need no averaging */
   PetscCall(MuonSetMaxSteps(muon, 300));
   for (PetscInt direction = 0; direction < 2; direction++) {
-    if (direction == 0) PetscCall(MuonEF21GetCompressor(muon, &c));
-    else PetscCall(MuonEF21GetServerCompressor(muon, &c));
+    if (direction == 0) PetscCall(MuonGetLayerCompressors(muon, NULL, &c, NULL));
+    else PetscCall(MuonGetLayerCompressors(muon, NULL, NULL, &c));
     PetscCall(MuonCompressorSetType(c, choice->type));
     PetscCall(MuonCompressorSetRatio(c, choice->ratio));
     PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[choice->values]));

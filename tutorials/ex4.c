@@ -73,9 +73,9 @@ static PetscErrorCode Run(MuonType type, PetscReal s, PetscReal *slope)
   PetscCall(MuonPolarSetType(polar, MUONPOLARSVD));
   PetscCall(PetscStrcmp(type, MUONEF21, &ef21));
   if (ef21 == PETSC_TRUE) {
-    PetscCall(MuonEF21GetCompressor(muon, &c));
+    PetscCall(MuonGetLayerCompressors(muon, NULL, &c, NULL));
     PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORSIGN));
-    PetscCall(MuonEF21GetServerCompressor(muon, &c));
+    PetscCall(MuonGetLayerCompressors(muon, NULL, NULL, &c));
     PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORSIGN));
   }
   PetscCall(MuonSetLearningRate(muon, rate));

@@ -52,7 +52,7 @@ static int MuonPolarCompareTasks(const void *x, const void *y)
 static PetscErrorCode MuonPolarBatchOf_Private(MuonPolar polar, PetscInt n, MuonPolarTask *const task[], PetscInt *batch)
 {
   const MuonKernelReal *real;
-  size_t                s, l, side, *longer, bytes;
+  size_t                s, l, side, *longer;
   int                   left, same;
   PetscInt              count = 0, most, squares = 0;
 
@@ -62,14 +62,13 @@ static PetscErrorCode MuonPolarBatchOf_Private(MuonPolar polar, PetscInt n, Muon
   *batch = 1;
   if (squares == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonPolarGetReal_Private(polar, MUON_DEVICE, 0, &real));
-  PetscCall(MuonWorkspaceGetBatch(polar->work, &bytes));
   PetscCall(PetscMalloc1(n, &longer));
   for (; count < n; count++) {
     MuonPolarSides_Private(task[count], &side, &longer[count], &same);
     if (side != s || same != left) break;
   }
   count  = MuonPolarPadded_Private(count, s, longer);
-  most   = PetscMax(1, (PetscInt)PetscMin(BATCH, bytes / ((2 * s * l + (size_t)squares * s * s) * real->size)));
+  most   = PetscMax(1, (PetscInt)PetscMin(BATCH, *MuonWorkspaceBatch(polar->work) / ((2 * s * l + (size_t)squares * s * s) * real->size)));
   *batch = (count + most - 1) / most;
   *batch = (count + *batch - 1) / *batch;
   PetscCall(PetscFree(longer));

@@ -1,6 +1,6 @@
 #include <petscmuon/private/petscmuonimpl.h>
 
-PetscErrorCode MuonPackageRegister_Private(const char package[], PetscClassId classid, PetscErrorCode (*finalize)(void))
+PetscErrorCode MuonPackageRegister_Private(const char package[], PetscClassId classid)
 {
   char      list[PETSC_MAX_PATH_LEN];
   PetscBool set, excluded = PETSC_FALSE;
@@ -10,6 +10,5 @@ PetscErrorCode MuonPackageRegister_Private(const char package[], PetscClassId cl
   PetscCall(PetscOptionsGetString(NULL, NULL, "-log_exclude", list, sizeof(list), &set));
   if (set) PetscCall(PetscStrInList(package, list, ',', &excluded));
   if (excluded) PetscCall(PetscLogEventExcludeClass(classid));
-  PetscCall(PetscRegisterFinalize(finalize));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,158 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/*
-   The registry: a class by its id with its rows, and the rows of its types. With a handful of classes and a few dozen types
-   linear search is enough.
-*/
-typedef struct {
-  PetscClassId       classid;
-  MuonParameterClass what;
-} ClassEntry;
-
-typedef struct {
-  PetscClassId         classid;
-  char                *type;
-  const MuonParameter *rows;
-} TypeEntry;
-
-static struct {
-  PetscInt   nclasses, ntypes;
-  ClassEntry class_[16];
-  TypeEntry *type; /* those with an empty name are of parts */
-} registry;
-
 PetscInt64 MuonParametersChanges_Private = 1;
-
-static PetscErrorCode MuonParametersFinalize_Private(void)
-{
-  PetscFunctionBegin;
-  for (PetscInt t = 0; t < registry.ntypes; t++) PetscCall(PetscFree(registry.type[t].type));
-  PetscCall(PetscFree(registry.type));
-  registry.nclasses = registry.ntypes = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static MuonParameterClass *MuonParameterClassFind_Private(PetscClassId classid)
-{
-  for (PetscInt c = 0; c < registry.nclasses; c++) {
-    if (registry.class_[c].classid == classid) return &registry.class_[c].what;
-  }
-  return NULL;
-}
-
-const MuonParameterClass *MuonParametersClassOf_Private(PetscObject object)
-{
-  return MuonParameterClassFind_Private(object->classid);
-}
-
-const char *MuonParameterFamily_Private(PetscObject object, const MuonParameter *row)
-{
-  const char *const own = MuonParametersOf(object)->family;
-
-  return row->flags & MUON_PARAMETER_BARE ? "" : own != NULL ? own : MuonParametersClassOf_Private(object)->family;
-}
-
-PetscErrorCode MuonParametersRegisterClass(PetscClassId classid, const MuonParameterClass *what)
-{
-  MuonParameterClass *known = MuonParameterClassFind_Private(classid);
-
-  PetscFunctionBegin;
-  if (known == NULL) {
-    PetscCheck(registry.nclasses < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(registry.class_), PETSC_COMM_SELF, PETSC_ERR_PLIB, "More than %d classes with parameters", (int)registry.nclasses);
-    if (registry.nclasses == 0) PetscCall(PetscRegisterFinalize(MuonParametersFinalize_Private));
-    registry.class_[registry.nclasses].classid = classid;
-    known                                      = &registry.class_[registry.nclasses++].what;
-  }
-  *known = *what;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonParametersRegisterType(PetscClassId classid, const char type[], const MuonParameter rows[])
-{
-  TypeEntry *entry = NULL;
-
-  PetscFunctionBegin;
-  for (PetscInt t = 0; t < registry.ntypes; t++) {
-    if (registry.type[t].classid == classid && strcmp(registry.type[t].type, type) == 0 && (type[0] != '\0' || registry.type[t].rows == rows)) entry = &registry.type[t];
-  }
-  if (entry == NULL) {
-    PetscCall(PetscRealloc(sizeof(*registry.type) * (size_t)(registry.ntypes + 1), &registry.type));
-    entry          = &registry.type[registry.ntypes++];
-    entry->classid = classid;
-    PetscCall(PetscStrallocpy(type, &entry->type));
-  }
-  entry->rows = rows;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonParametersForEach(MuonParameterKeyFn *call, void *ctx)
-{
-  PetscFunctionBegin;
-  for (PetscInt c = 0; c < registry.nclasses; c++) {
-    const ClassEntry   *entry  = &registry.class_[c];
-    const MuonParameter select = {entry->what.type, MUON_PARAMETER_TEXT, 0, 0, 0, 0, NULL, 0, "The type"};
-
-    PetscCall((*call)(strstr(entry->what.family, "NAME_") != NULL ? entry->what.family : "", "", &select, ctx));
-    for (const MuonParameter *row = entry->what.rows; row != NULL && row->key != NULL; row++) PetscCall((*call)(row->flags & MUON_PARAMETER_BARE ? "" : entry->what.family, "", row, ctx));
-    for (PetscInt t = 0; t < registry.ntypes; t++) {
-      if (registry.type[t].classid != entry->classid) continue;
-      for (const MuonParameter *row = registry.type[t].rows; row != NULL && row->key != NULL; row++) {
-        char shared[64];
-
-        PetscCall((*call)(row->flags & MUON_PARAMETER_BARE ? "" : entry->what.family, registry.type[t].type, row, ctx));
-        if (!(row->flags & MUON_PARAMETER_SHARED)) continue;
-        PetscCall(PetscSNPrintf(shared, sizeof(shared), "%.*s", (int)(strlen(entry->what.family) - strlen("NAME_")), entry->what.family));
-        PetscCall((*call)(shared, registry.type[t].type, row, ctx));
-      }
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A key may have the prefix of an object that belongs to another: "ef21_compressor_qsgd_bits" */
-const char *MuonParametersTypeOfKey(const char key[])
-{
-  const size_t length = strlen(key);
-
-  for (PetscInt t = 0; t < registry.ntypes; t++) {
-    for (const MuonParameter *row = registry.type[t].rows; row != NULL && row->key != NULL && registry.type[t].type[0] != '\0'; row++) {
-      const char  *family = row->flags & MUON_PARAMETER_BARE ? "" : MuonParameterClassFind_Private(registry.type[t].classid)->family;
-      const size_t before = strlen(family), behind = strlen(row->key);
-
-      /* "muon_layer_NAME_" stands for any name */
-      if (strstr(family, "NAME_") != NULL && length > behind && strcmp(key + length - behind, row->key) == 0 && strncmp(key, family, before - strlen("NAME_")) == 0) return registry.type[t].type;
-      if (length >= before + behind && strcmp(key + length - behind, row->key) == 0 && strncmp(key + length - behind - before, family, before) == 0) return registry.type[t].type;
-    }
-  }
-  return NULL;
-}
-
-PetscErrorCode MuonParametersListTypes(PetscClassId classid, size_t at, size_t length, char names[])
-{
-  const MuonParameterClass *what = MuonParameterClassFind_Private(classid);
-  const char               *last = NULL;
-
-  PetscFunctionBegin;
-  names[0] = '\0';
-  for (PetscInt t = 0; t < registry.ntypes; t++) {
-    PetscObject object;
-    int         can;
-
-    if (registry.type[t].classid != classid || registry.type[t].type[0] == '\0') continue;
-    PetscCall((*what->create)(PETSC_COMM_SELF, &object));
-    PetscCall((*what->settype)(object, registry.type[t].type));
-    can = *(const int *)((const char *)object + at);
-    PetscCall(PetscObjectDestroy(&object));
-    if (can == 0) continue;
-    if (last != NULL && names[0] != '\0') PetscCall(PetscStrlcat(names, ", ", length));
-    if (last != NULL) PetscCall(PetscStrlcat(names, last, length));
-    last = registry.type[t].type;
-  }
-  if (names[0] != '\0') PetscCall(PetscStrlcat(names, " or ", length));
-  if (last != NULL) PetscCall(PetscStrlcat(names, last, length));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 MuonParameters *MuonParametersOf(PetscObject object)
 {
@@ -510,18 +359,62 @@ void *MuonParametersPartData(PetscObject object, const MuonParameter rows[])
   return NULL;
 }
 
-PetscErrorCode MuonParametersSetType(PetscObject object)
+static PetscErrorCode MuonParameterTypeName_Private(PetscObject object, size_t length, char text[])
 {
-  MuonParameters *const parameters = MuonParametersOf(object);
+  const MuonParameter select = {MuonParametersClassOf_Private(object)->type, MUON_PARAMETER_TEXT, 0, 0, 0, 0, NULL, MuonParametersOf(object)->family != NULL ? 0 : MUON_PARAMETER_BARE, NULL};
 
   PetscFunctionBegin;
-  parameters->rows[1] = NULL;
-  for (PetscInt t = 0; t < registry.ntypes; t++) {
-    if (registry.type[t].classid == object->classid && strcmp(registry.type[t].type, object->type_name) == 0) parameters->rows[1] = registry.type[t].rows;
-  }
+  PetscCall(MuonParameterName_Private(object, &select, length, text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonParametersCheckType(PetscObject object, size_t at, const char layer[], const char what[])
+{
+  char name[512], names[512];
+
+  PetscFunctionBegin;
+  if (*(const int *)((const char *)object + at) != 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonParameterTypeName_Private(object, sizeof(name), name));
+  PetscCall(MuonParametersListTypes(object->classid, at, sizeof(names), names));
+  SETERRQ(PetscObjectComm(object), PETSC_ERR_SUP, "%s%s%s%s %s %s, expected %s", layer != NULL ? "Layer \"" : "", layer != NULL ? layer : "", layer != NULL ? "\": " : "", name, object->type_name, what, names);
+}
+
+PetscErrorCode MuonParametersFindType(PetscObject object, const char type[], MuonParameterTypeFn **create)
+{
+  const MuonParameterClass *what = MuonParametersClassOf_Private(object);
+  char                      name[512], names[512];
+  PetscBool                 same;
+
+  PetscFunctionBegin;
+  *create = NULL;
+  PetscCall(PetscObjectTypeCompare(object, type, &same));
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscFunctionListFind(*what->list, type, create));
+  if (*create != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonParameterTypeName_Private(object, sizeof(name), name));
+  PetscCall(MuonListNames_Private(*what->list, sizeof(names), names));
+  SETERRQ(PetscObjectComm(object), PETSC_ERR_ARG_UNKNOWN_TYPE, "%s: unknown type %s, expected one of: %s", name, type, names);
+}
+
+PetscErrorCode MuonParametersChangeType(PetscObject object, const char type[], MuonParameterTypeFn *create)
+{
+  const MuonParameterClass *what       = MuonParametersClassOf_Private(object);
+  MuonParameters *const     parameters = MuonParametersOf(object);
+  const size_t              ops        = sizeof(struct _p_PetscObject);
+
+  PetscFunctionBegin;
+  if (create == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonParametersDestroyType(object));
+  PetscCall(PetscMemzero((char *)object + ops, what->at - ops));
+  PetscCall(PetscMemzero((char *)object + what->traits, what->behind - what->traits));
+  parameters->variant = NULL;
+  PetscCall(PetscObjectChangeTypeName(object, type)); /* a family of types has one create function, which reads the name */
+  PetscCall((*create)(object));
+  parameters->rows[1] = MuonParametersRowsOfType_Private(object);
   PetscCall(MuonParametersDefault_Private(object, parameters->rows[1]));
   PetscCall(MuonParametersFollow_Private(object, NULL));
   if (parameters->waiting != NULL) PetscCall(MuonParametersReadFrom(object, parameters->waiting)); /* those of other types wait on */
+  PetscCall(PetscObjectStateIncrease(object));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -536,13 +429,16 @@ static PetscErrorCode MuonParametersFreeTexts_Private(PetscObject object, const 
 
 PetscErrorCode MuonParametersDestroyType(PetscObject object)
 {
-  MuonParameters *const parameters = MuonParametersOf(object);
+  const MuonParameterClass *what       = MuonParametersClassOf_Private(object);
+  MuonParameters *const     parameters = MuonParametersOf(object);
 
   PetscFunctionBegin;
   for (const MuonParameter *row = parameters->rows[1]; row != NULL && row->key != NULL; row++) {
     if (row->flags & MUON_PARAMETER_DATA) MuonParametersUnset_Private(object, row->key);
   }
   PetscCall(MuonParametersFreeTexts_Private(object, parameters->rows[1]));
+  if (what->data > 0) PetscCall(PetscFree(*(void **)((char *)object + what->data)));
+  if (what->svd > 0) PetscCall(MuonSVDDestroy((MuonSVD *)((char *)object + what->svd)));
   parameters->rows[1] = NULL;
   MuonParametersChanges_Private++;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -553,6 +449,7 @@ PetscErrorCode MuonParametersDestroy(PetscObject object)
   MuonParameters *const parameters = MuonParametersOf(object);
 
   PetscFunctionBegin;
+  PetscCall(MuonParametersDestroyType(object));
   PetscCall(MuonParametersSetParent(object, NULL));
   while (parameters->child != NULL) PetscCall(MuonParametersSetParent(parameters->child, NULL));
   MuonParametersChanges_Private++;

@@ -151,7 +151,6 @@ static PetscErrorCode MuonParametersHash_Visit(PetscObject object, void *ctx)
   unsigned int              svd;
 
   PetscFunctionBegin;
-  if (what == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   hash = MuonWireCRC32C(hash, (const unsigned char *)type, strlen(type) + 1);
   for (PetscInt k = 0; k < MuonParametersCount_Private(parameters); k++) {
     for (const MuonParameter *row = MuonParametersRows_Private(parameters, k); row != NULL && row->key != NULL; row++) {
@@ -221,7 +220,6 @@ static PetscErrorCode MuonParametersWrite_Visit(PetscObject object, void *ctx)
   unsigned int              svd;
 
   PetscFunctionBegin;
-  if (what == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (parameters->layer != NULL) text->layer = parameters->layer;
   PetscCall(MuonTextAdd_Private(text, object, parameters->family != NULL ? parameters->family : "", what->type, object->type_name != NULL ? object->type_name : "(not set)"));
   for (PetscInt k = 0; k < MuonParametersCount_Private(parameters); k++) {
@@ -256,7 +254,7 @@ static PetscErrorCode MuonParametersSetDatabase_Visit(PetscObject object, void *
 
   PetscFunctionBegin;
   object->options = (PetscOptions)options;
-  if (what != NULL && what->children != NULL) PetscCall((*what->children)(object, MuonParametersSetDatabase_Visit, options));
+  if (what->children != NULL) PetscCall((*what->children)(object, MuonParametersSetDatabase_Visit, options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -340,7 +338,6 @@ static PetscErrorCode MuonParametersGet_Visit(PetscObject object, void *ctx)
   size_t                    before;
 
   PetscFunctionBegin;
-  if (what == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; k < MuonParametersCount_Private(parameters); k++) {
     for (const MuonParameter *row = MuonParametersRows_Private(parameters, k); row != NULL && row->key != NULL && !wanted->found; row++) {
       const char  *start  = MuonParameterFamily_Private(object, row), *key;

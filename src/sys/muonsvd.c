@@ -270,12 +270,11 @@ static PetscErrorCode MuonSVDSeed_Private(SVD solve)
 static PetscErrorCode MuonSVDGetSolver_Private(MuonSVD svd, PetscInt nread, PetscInt s, PetscInt nsv, const char solver[], SVD *solve)
 {
   const PetscBool  shared = !svd->keys || nread == 0 ? PETSC_TRUE : PETSC_FALSE;
-  PetscObjectList *kept;
+  PetscObjectList *kept   = MuonWorkspaceKept(svd->work);
   char             name[96];
 
   PetscFunctionBegin;
   *solve = NULL;
-  PetscCall(MuonWorkspaceGetKept(svd->work, &kept));
   PetscCall(PetscSNPrintf(name, sizeof(name), "%s %" PetscInt_FMT " %" PetscInt_FMT, solver, s, nsv));
   if (shared) PetscCall(PetscObjectListFind(*kept, name, (PetscObject *)solve));
   if (*solve != NULL) {
@@ -377,9 +376,8 @@ static PetscErrorCode MuonSVDSolveSlepc_Private(MuonSVD svd, const MuonArray *A,
 #endif
 
 /* How many of the triples that converged exceed that part of the first, and what was scaled before goes back */
-static PetscErrorCode MuonSVDRank_Private(PetscInt nsv, PetscReal least, int exponent, PetscInt nconv, PetscReal sigma[], PetscInt *count, MuonStatus *status)
+static void MuonSVDRank_Private(PetscInt nsv, PetscReal least, int exponent, PetscInt nconv, PetscReal sigma[], PetscInt *count, MuonStatus *status)
 {
-  PetscFunctionBegin;
   if (nconv < nsv) *status = MUON_STATUS_LMO;
   else {
     for (*count = 0; *count < nsv && sigma[*count] > least * sigma[0]; (*count)++) continue;
@@ -389,7 +387,6 @@ static PetscErrorCode MuonSVDRank_Private(PetscInt nsv, PetscReal least, int exp
       *count  = 0;
     }
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -459,7 +456,7 @@ static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonAr
   if (A->pairs) PetscCall(MuonSVDSolveLAPACK_Private(svd, A, exponent, nsv, sigma, left, right, &nconv));
   else PetscCall(MuonSVDSolveSlepc_Private(svd, A, exponent, nsv, eps, sigma, left, right, &nconv));
 #endif
-  PetscCall(MuonSVDRank_Private(nsv, (PetscReal)l * eps, exponent, nconv, sigma, count, status));
+  MuonSVDRank_Private(nsv, (PetscReal)l * eps, exponent, nconv, sigma, count, status);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,9 +1,7 @@
 #include <petscmuon/private/petscmuonimpl.h>
 
-/* Beside MUON_HOST and MUON_DEVICE: pages of the host that a device copies fast */
 enum {
-  PINNED   = MUON_DEVICE + 1,
-  MEMORIES = PINNED + 1
+  MEMORIES = MUON_PINNED + 1
 };
 
 /* What starts a line of every cache is fit for any type */
@@ -62,7 +60,7 @@ static PetscErrorCode MuonWorkspacePush_Private(MuonWorkspaceStack *stack, int m
   void               *data;
 
   PetscFunctionBegin;
-  if (memory != PINNED) PetscCall(MuonMemoryAllocate((MuonMemory)memory, bytes, &data));
+  if (memory != MUON_PINNED) PetscCall(MuonMemoryAllocate((MuonMemory)memory, bytes, &data));
   else {
     data = MuonDeviceGet()->pin(bytes);
     PetscCheck(data, PETSC_COMM_SELF, PETSC_ERR_MEM, "The host has no room for %zu bytes more that a device copies", bytes);
@@ -82,7 +80,7 @@ static PetscErrorCode MuonWorkspacePop_Private(MuonWorkspaceStack *stack, int me
 
   PetscFunctionBegin;
   stack->top = block->below;
-  if (memory != PINNED) PetscCall(MuonMemoryFree((MuonMemory)memory, block->data));
+  if (memory != MUON_PINNED) PetscCall(MuonMemoryFree((MuonMemory)memory, block->data));
   else MuonDeviceGet()->unpin(block->data);
   PetscCall(PetscFree(block));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -92,7 +90,7 @@ static PetscErrorCode MuonWorkspacePop_Private(MuonWorkspaceStack *stack, int me
    Memory in use never moves: a request that does not fit gets its own block. When nothing is in use, one block of their total
    size replaces all
 */
-static PetscErrorCode MuonWorkspaceGet_Private(MuonWorkspace work, int memory, size_t bytes, void *pointer)
+PetscErrorCode MuonWorkspaceGetIn(MuonWorkspace work, int memory, size_t bytes, void *pointer)
 {
   MuonWorkspaceStack *stack   = &work->stack[memory];
   const size_t        aligned = (PetscMax(bytes, 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -105,27 +103,6 @@ static PetscErrorCode MuonWorkspaceGet_Private(MuonWorkspace work, int memory, s
   *(void **)pointer = stack->top->data + (stack->used - stack->top->begin);
   stack->used += aligned;
   stack->most = PetscMax(stack->most, stack->used);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonWorkspaceGet(MuonWorkspace work, size_t bytes, void *pointer)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet_Private(work, (int)MUON_HOST, bytes, pointer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonWorkspaceGetIn(MuonWorkspace work, MuonMemory memory, size_t bytes, void *pointer)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet_Private(work, (int)memory, bytes, pointer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonWorkspaceGetPinned(MuonWorkspace work, MuonMemory memory, size_t bytes, void *pointer)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet_Private(work, memory == MUON_HOST ? (int)MUON_HOST : PINNED, bytes, pointer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -148,25 +125,14 @@ PetscErrorCode MuonWorkspaceRelease(MuonWorkspace work, const MuonMark *mark)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonWorkspaceGetKept(MuonWorkspace work, PetscObjectList **kept)
+PetscObjectList *MuonWorkspaceKept(MuonWorkspace work)
 {
-  PetscFunctionBegin;
-  *kept = &work->kept;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return &work->kept;
 }
 
-PetscErrorCode MuonWorkspaceSetBatch(MuonWorkspace work, size_t bytes)
+size_t *MuonWorkspaceBatch(MuonWorkspace work)
 {
-  PetscFunctionBegin;
-  work->batch = bytes;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonWorkspaceGetBatch(MuonWorkspace work, size_t *bytes)
-{
-  PetscFunctionBegin;
-  *bytes = work->batch;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return &work->batch;
 }
 
 /* The largest simultaneous use: the next step has one block of this size, if this one had several */

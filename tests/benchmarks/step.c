@@ -165,8 +165,8 @@ static PetscErrorCode CreateMuon(const Model *model, Task *task, Muon *muon)
   for (PetscInt d = 0; d < 2; d++) {
     MuonCompressor c;
 
-    if (d == 0) PetscCall(MuonEF21GetCompressor(*muon, &c));
-    else PetscCall(MuonEF21GetServerCompressor(*muon, &c));
+    if (d == 0) PetscCall(MuonGetLayerCompressors(*muon, NULL, &c, NULL));
+    else PetscCall(MuonGetLayerCompressors(*muon, NULL, NULL, &c));
     PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
     PetscCall(MuonCompressorSetRatio(c, (PetscReal)0.1));
     PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "natural"));
@@ -238,8 +238,8 @@ static PetscErrorCode CountBytes(Muon muon, Task *task, Limits *limits, PetscLog
     if (ef21 == PETSC_TRUE) {
       MuonCompressor c[2];
 
-      PetscCall(MuonEF21GetLayerCompressors(muon, task->layer[i], &c[0], &c[1]));
-      for (int d = 0; d < 2; d++) PetscCall(MuonCompressorIsAssignment(c[d], &assigns[d]));
+      PetscCall(MuonGetLayerCompressors(muon, task->layer[i], &c[0], &c[1]));
+      for (int d = 0; d < 2; d++) assigns[d] = c[d]->assignment;
       PetscCall(TouchedLines(c[0], state, &touched[0]));
       PetscCall(TouchedLines(c[1], sizeof(PetscScalar), &touched[1]));
       added += 2 * mn * (touched[0] * state + touched[1] * sizeof(PetscScalar));

@@ -20,7 +20,7 @@ static PetscErrorCode AddLayer(MuonCompressor c, const MuonArray *X, double coun
   PetscCall(MuonCompressorGetMaxBytesOf(c, X, &most));
   PetscCall(PetscMalloc1(most, &message));
   PetscCall(MuonCompressorEncodeArray(c, X, NULL, most, message, &bytes, PETSC_TRUE, &cost, NULL));
-  PetscCall(MuonCompressorGetStatus(c, &status));
+  status = c->status;
   PetscCheck(status == MUON_STATUS_OK && cost.encoded == 8. * (double)bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Status %s, and %g bits of %zu bytes", MuonStatuses[status], cost.encoded, bytes);
   PetscCall(PetscFree(message));
   sum->paper += count * cost.paper;

@@ -285,7 +285,7 @@ static PetscErrorCode MeasureRow(const Row *row, const Set *set, PetscInt repeti
       PetscCall(MuonCompressorEncodeArray(c, &set->T[i], &set->R[i], most, buf, &bytes, PETSC_FALSE, NULL, NULL));
     }
     for (int what = 0; what < 3; what++) PetscCall(MeasureOperation(what, c, &set->T[i], &set->R[i], &set->Y[i], &opened, most, buf, &bytes, repetitions, times, &result->seconds[what]));
-    PetscCall(MuonCompressorGetStatus(c, &status));
+    status = c->status;
     PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: status %s", row->type, MuonStatuses[status]);
     PetscCall(MuonCompressorValidateArray(c, &set->T[i], bytes, buf, PETSC_TRUE, &cost, &opened, &valid));
     PetscCall(Examine(n, m, bytes, buf, &gain, &entries));

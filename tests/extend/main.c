@@ -104,7 +104,7 @@ static PetscErrorCode CheckCompressor(void)
   PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "native"));
   PetscCall(MuonCompressorGetAlpha(c, ROWS, COLUMNS, &alpha));
   PetscCheck(alpha == (PetscReal)0.4375, PETSC_COMM_SELF, PETSC_ERR_PLIB, "halve: alpha is %g, expected 7/16", (double)alpha);
-  PetscCall(MuonCompressorApply(c, X, C));
+  PetscCall(MuonCompressorApply(c, X, C, NULL));
   PetscCall(MatAXPY(C, (PetscScalar)-0.25, X, SAME_NONZERO_PATTERN));
   PetscCall(MatNorm(C, NORM_FROBENIUS, &norm));
   PetscCheck(norm == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "halve: C(X) is off X/4 by %g", (double)norm);

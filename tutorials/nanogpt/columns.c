@@ -76,7 +76,7 @@ static PetscErrorCode Layers(Columns columns, Muon muon, PetscReal contraction[2
     PetscCall(PetscStrcmp(type, MUONLAYERFROZEN, &frozen));
     if (frozen == PETSC_TRUE) continue;
     PetscCall(MuonLayerGetSize(layer, &rows, &width));
-    PetscCall(MuonEF21GetLayerCompressors(muon, layer, &way[0], &way[1]));
+    PetscCall(MuonGetLayerCompressors(muon, layer, &way[0], &way[1]));
     for (int down = 0; down < 2; down++) PetscCall(MuonCompressorGetMaxBytes(way[down], rows, width, &most[down]));
     PetscCall(MuonEF21GetLayerCompression(muon, layer, &c));
     if (c.step >= 0) {

@@ -93,12 +93,13 @@ struct _p_MuonCompressor {
   MuonArray           partsof;
   PetscObjectState    partsstate;
 
-  const char   *keys;       /* set by the type: the keys of all types that have a meaning for it, with blanks between them */
-  PetscBool     assignment; /* set by the type: the message is T itself, whatever R is */
-  PetscBool     ondevice;   /* set by the type: arrays in the memory of a device are legal */
+  /* Traits of the type, from keys to othernorm */
+  const char   *keys;       /* those of all types that have a meaning for it, with blanks between them; NULL for none */
+  PetscBool     assignment; /* the message is T itself, whatever R is */
+  PetscBool     ondevice;   /* arrays in the memory of a device are legal */
   PetscBool     onpairs;    /* likewise complex ones */
-  PetscBool     factors;    /* set by the type: messages are two factors, one of which spans the rows that are here */
-  PetscBool     othernorm;  /* set by the type: alpha is of another norm than Frobenius' */
+  PetscBool     factors;    /* messages are two factors, one of which spans the rows that are here */
+  PetscBool     othernorm;  /* alpha is of another norm than Frobenius' */
   MuonSVD       svd;        /* set by the type, else NULL */
   MuonStatus    status;
   MuonWorkspace work;
@@ -167,19 +168,16 @@ static inline const MuonBlock *MuonCompressorBegin_Private(MuonCompressor c, Pet
   max->header.layer = (uint32_t)c->blockhash;
   return &c->part[b].block;
 }
-/* The header of a message of so many things, its length included, and its sections; false where there is no such message */
-PETSC_INTERN PetscBool MuonCompressorHasCount_Private(MuonCompressorLayout *, uint64_t count);
+/* As a message of so many things: header, its length included, and sections; false, and nothing changes, where there is no such message */
+PETSC_INTERN PetscBool MuonCompressorTryCount_Private(MuonCompressorLayout *, uint64_t count);
 /* The type and how much it keeps, as one entry of a table */
 PETSC_INTERN PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor, size_t length, char text[]);
 /* Whether one of the keys of all types, "ratio" for instance, has a meaning for the type */
 PETSC_INTERN PetscErrorCode MuonCompressorGoesBy_Private(MuonCompressor, const char number[], PetscBool *does);
-PETSC_EXTERN PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor, MuonWorkspace);
 PETSC_INTERN PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor, MuonWorkspace *);
 
 /* Drops state and scratch memory and keeps the parameters */
 PETSC_EXTERN PetscErrorCode MuonCompressorReset(MuonCompressor);
-/* A message has the matrix itself, to be assigned, and not a difference to be added */
-PETSC_EXTERN PetscErrorCode MuonCompressorIsAssignment(MuonCompressor, PetscBool *);
 
 /*
    Steps of a norm as messages of one kind: a compressor of no type that a user can choose. data is

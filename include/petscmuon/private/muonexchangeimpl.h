@@ -15,14 +15,13 @@ typedef struct _n_MuonExchangeLink    *MuonExchangeLink;
 
 /* Collective over the ranks of all workers at one position, the servers among them. Messages travel on a duplicate of the communicator */
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate(MPI_Comm, MuonExchange *);
-PETSC_EXTERN PetscErrorCode MuonExchangeSetOptionsPrefix(MuonExchange, const char[]);
 PETSC_EXTERN PetscErrorCode MuonExchangeDestroy(MuonExchange *);
 
 /*
    A type chooses the owners and sends packets. Each of the routines MuonExchangePackets...() below can be up or down.
 */
 struct _MuonExchangeOps {
-  PetscErrorCode (*assign)(MuonExchange);                    /* fills owner[], the same at all workers; not called where every worker owns */
+  PetscErrorCode (*assign)(MuonExchange);                    /* fills owner[], the same at all workers; without it worker 0 owns all, where not every worker does */
   PetscErrorCode (*up)(MuonExchange, MuonExchangePackets);   /* sends the packets of the workers */
   PetscErrorCode (*down)(MuonExchange, MuonExchangePackets); /* sends the packets of the servers; not called where every worker owns */
   PetscErrorCode (*view)(MuonExchange, PetscViewer);
@@ -70,10 +69,10 @@ struct _p_MuonExchange {
   PetscInt               nitems;
   MuonExchangeItem      *item;
   PetscBool              itemsset;
-  /* the plan */
-  PetscBool             everywhere; /* every worker owns every item; set by the type */
-  PetscBool             rowwise;    /* whole layers are one worker's, whose ranks keep rows of their state; set by the type */
-  MuonExchangeOwnership ownership;  /* likewise, where not everywhere */
+  /* the plan; the first three are traits of the type */
+  PetscBool             everywhere; /* every worker owns every item */
+  PetscBool             rowwise;    /* whole layers are one worker's, whose ranks keep rows of their state */
+  MuonExchangeOwnership ownership;  /* where not everywhere */
   PetscMPIInt          *owner;      /* of every item; this worker where every one owns */
   PetscInt             *order;      /* the items by owner, then by number */
   PetscInt             *place;      /* of every item in order[] */
@@ -116,7 +115,7 @@ typedef enum {
    ReduceTyped begins that of the only item, of length entries of a type that MPI sums. in is not modified.
 
    Arrays that travel as they are, on the host, each of no more entries than an int counts: GatherBegin takes this worker's to the owner, where GatherGet has
-   that of each worker after ReduceWait; SpreadBegin, after the status is known, the owner's into those of all others, which are there after ReduceEnd. Orders and
+   that of each worker after ReduceWait; ArraysBegin down, after the status is known, the owner's into those of all others, which are there after ReduceEnd. Orders and
    Progress are those of sums.
 
    Votes: MuonExchangeSetVotes() says that this is what goes up, which decides what type and mode are legal
@@ -133,7 +132,7 @@ PETSC_INTERN PetscErrorCode MuonExchangeSetItems(MuonExchange, PetscInt n, const
 PETSC_INTERN PetscErrorCode MuonExchangeSetUp(MuonExchange);
 PETSC_INTERN PetscErrorCode MuonExchangeIsSetUp(MuonExchange, PetscBool *);
 /* Whether a mode goes with the type, for messages that can be summed */
-PETSC_INTERN PetscErrorCode MuonExchangeIsLegal(MuonExchange, MuonExchangeMode, PetscBool *);
+PETSC_INTERN PetscBool      MuonExchangeIsLegal(MuonExchange, MuonExchangeMode);
 PETSC_INTERN PetscErrorCode MuonExchangeResolveMode(MuonExchange, PetscBool summable, const char culprit[], MuonExchangeMode *);
 PETSC_INTERN PetscErrorCode MuonExchangeSetMaxBytes(MuonExchange, const size_t up[], const size_t down[]);
 PETSC_INTERN PetscErrorCode MuonExchangeBegin(MuonExchange, MuonExchangeDirection, PetscInt64 step);
@@ -149,8 +148,8 @@ PETSC_INTERN PetscErrorCode MuonExchangeReduceWait(MuonExchange, PetscInt item);
 PETSC_INTERN void           MuonExchangeProgress(void *exchange); /* as MuonKernelSetProgress() calls it */
 PETSC_INTERN PetscErrorCode MuonExchangeReduceEnd(MuonExchange);
 PETSC_INTERN PetscErrorCode MuonExchangeGatherBegin(MuonExchange, PetscInt item, const MuonArray *in);
-PETSC_INTERN PetscErrorCode MuonExchangeGatherGet(MuonExchange, PetscInt item, PetscMPIInt worker, MuonArray *);
-PETSC_INTERN PetscErrorCode MuonExchangeSpreadBegin(MuonExchange, PetscInt item, const MuonArray *);
+PETSC_INTERN MuonArray      MuonExchangeGatherGet(MuonExchange, PetscInt item, PetscMPIInt worker);
+PETSC_INTERN PetscErrorCode MuonExchangeArraysBegin(MuonExchange, MuonExchangeDirection, PetscInt item, const MuonArray *, void *all);
 PETSC_INTERN PetscErrorCode MuonExchangeReduceTyped(MuonExchange, PetscInt64 length, MPI_Datatype type, const void *in, void *out);
 PETSC_INTERN PetscErrorCode MuonExchangeSetVotes(MuonExchange, PetscBool);
 PETSC_INTERN PetscErrorCode MuonExchangeCutVotes(MuonExchange, PetscInt n, const PetscInt64 start[], PetscInt *items, PetscInt64 *cut[]);

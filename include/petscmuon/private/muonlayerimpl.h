@@ -104,15 +104,16 @@ struct _p_MuonLayer {
   MuonLayerGradient *gradient;      /* of this step, in layergradient.c */
   PetscBool          wholegradient; /* every rank of the worker has one of the full matrix, to be averaged; else it has the rows of the weights */
 
-  MuonBlocks       blocks; /* to each of which the LMO is applied */
-  MuonLMO          lmo;
-  PetscReal        scale, learning_rate, momentum, weight_decay; /* the optimizer's where they are not set, but the scale */
-  MuonShapeFactor  shape_factor;
-  MuonStepType     step;              /* the optimizer's where it is not set */
-  PetscReal        given_rate;        /* set by the driver: the learning rate that nothing else changes, 0 for none */
+  MuonBlocks      blocks; /* to each of which the LMO is applied */
+  MuonLMO         lmo;
+  PetscReal       scale, learning_rate, momentum, weight_decay; /* the optimizer's where they are not set, but the scale */
+  MuonShapeFactor shape_factor;
+  MuonStepType    step;       /* the optimizer's where it is not set */
+  PetscReal       given_rate; /* set by the driver: the learning rate that nothing else changes, 0 for none */
+  PetscBool       chosen;     /* by the program or its options: the type, which no preset changes then */
+  char            why[64];    /* the layer has its type, for the view */
+  /* Traits of the type, from flops to workermomentum, and two that are true before */
   PetscLogDouble   flops;             /* of a step, an entry; getflops counts others */
-  PetscBool        chosen;            /* by the program or its options: the type, which no preset changes then */
-  char             why[64];           /* the layer has its type, for the view */
   PetscBool        frozen;            /* nothing updates it: no gradient, no message, no state */
   PetscBool        workermomentum;    /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
   PetscBool        onpairs;           /* likewise complex matrices are legal, unless the type says no */

@@ -48,12 +48,13 @@ struct _p_MuonLMO {
   MuonStatus     status; /* of the operation at work, and of the last message */
   double         dual;   /* of the last message */
   MuonWorkspace  work;
-  PetscBool      gathers;  /* set by the type: apply() gathers a matrix that is on many ranks on one of them */
-  PetscBool      ondevice; /* set by the type: matrices in the memory of a device are legal */
+  /* Traits of the type, from kind to onpairs */
+  int            kind;     /* the MuonWireKind of the messages of its steps */
+  PetscBool      gathers;  /* apply() gathers a matrix that is on many ranks on one of them */
+  PetscBool      ondevice; /* matrices in the memory of a device are legal */
   PetscBool      onpairs;  /* complex matrices are legal */
   MuonMemory     memory;   /* of the matrices to come; set by the caller */
   int            pairs;    /* 1 if they are complex; set by the caller */
-  int            kind;     /* set by the type: the MuonWireKind of the messages of its steps */
   unsigned int   layer;    /* hash of the name that messages carry */
   MuonCompressor message;  /* writes and reads the messages of steps; NULL until there is one */
   void          *data;     /* one allocation, freed by the interface */
@@ -96,7 +97,7 @@ PETSC_EXTERN PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO, double a, double b,
 /* The norm where it is one of the library's; known says so */
 PETSC_EXTERN PetscErrorCode MuonLMOGetNorm(MuonLMO, MuonNorm *, PetscBool *known);
 /* Whether the object gathers a matrix that is on many ranks on one of them */
-PETSC_EXTERN PetscErrorCode MuonLMOGathers(MuonLMO, PetscBool *);
+PETSC_EXTERN PetscBool MuonLMOGathers(MuonLMO);
 /* Scratch that the object shares with others; it makes its own where none was given */
 PETSC_EXTERN PetscErrorCode MuonLMOSetWorkspace(MuonLMO, MuonWorkspace);
 /* Before an operation: type and scratch memory are there, and the status is good */

@@ -80,36 +80,46 @@ typedef struct {
 } MuonParameters;
 
 typedef PetscErrorCode MuonParameterObjectFn(PetscObject, void *);
+/* The routine of a type that sets an object's operations, of the class's own kind of object */
+typedef PetscErrorCode MuonParameterTypeFn(PetscObject);
 
 /* What a class says of itself, once, in its InitializePackage(). Operations may be NULL */
 typedef struct {
   const char          *family; /* what its keys begin with behind the prefix: "lmo_polar_" */
   const char          *type;   /* the key that selects a type; of objects with a family of their own behind that */
   const MuonParameter *rows;
-  size_t               at, data, svd; /* offsets of the members "parameters" and "data", and of a MuonSVD, 0 for none */
+  size_t               at, data, svd; /* offsets of the members "parameters", which stands behind the operations, and "data", and of a MuonSVD, 0 for none */
   PetscErrorCode (*setfromoptions)(PetscObject);
   PetscErrorCode (*changing)(PetscObject, const MuonParameter *, double value);           /* before a value changes: may refuse it; number rows have the value */
   PetscErrorCode (*children)(PetscObject, MuonParameterObjectFn *, void *ctx);            /* calls the routine for each object below this one, not for theirs */
   PetscErrorCode (*changingtext)(PetscObject, const MuonParameter *, const char value[]); /* before a text changes: may refuse it */
   PetscErrorCode (*changed)(PetscObject, const MuonParameter *);                          /* after any value was set: what follows from it */
   const char *(*heading)(PetscObject, const MuonParameter *);                             /* what -help prints above this row, NULL for nothing */
-  PetscErrorCode (*create)(MPI_Comm, PetscObject *);                                      /* an object, and its type, for MuonParametersListTypes() */
-  PetscErrorCode (*settype)(PetscObject, const char type[]);
+  PetscErrorCode (*create)(MPI_Comm, PetscObject *);                                      /* an object for MuonParametersListTypes() */
+  PetscFunctionList *list;                                                                /* of types, destroyed with the class */
+  size_t             traits, behind;                                                      /* offsets of the first member that a type sets, and of the one behind the last: zeros before */
+  void (*finalize)(void);                                                                 /* at the end of PETSc */
 } MuonParameterClass;
 
-/* classid must be registered; type NULL-terminated rows or NULL. RegisterType is called by the Register() of a class; an empty type is a part */
-PETSC_EXTERN PetscErrorCode MuonParametersRegisterClass(PetscClassId, const MuonParameterClass *);
+/* The id is 0 again at the end of PETSc. RegisterType, of NULL-terminated rows or NULL, is called by the Register() of a class; an empty type is a part */
+PETSC_EXTERN PetscErrorCode MuonParametersRegisterClass(const char name[], PetscClassId *, const MuonParameterClass *);
 PETSC_EXTERN PetscErrorCode MuonParametersRegisterType(PetscClassId, const char type[], const MuonParameter rows[]);
 
 /* Gives an object so many bytes, zeros and the defaults of the rows, which all have MUON_PARAMETER_DATA; rows may be NULL */
 PETSC_EXTERN PetscErrorCode MuonParametersAddPart(PetscObject, const MuonParameter rows[], size_t, void **data);
 PETSC_EXTERN void          *MuonParametersPartData(PetscObject, const MuonParameter rows[]);
 
-/* Create gives all fields of the class their defaults; SetType does so for the rows of object->type_name, where they were not set, and applies what waited for the type. Destroy frees */
+/* Create gives all fields of the class their defaults. Destroy frees, the type too */
 PETSC_EXTERN PetscErrorCode MuonParametersCreate(PetscObject);
-PETSC_EXTERN PetscErrorCode MuonParametersSetType(PetscObject);
-PETSC_EXTERN PetscErrorCode MuonParametersDestroyType(PetscObject); /* before object->data goes */
 PETSC_EXTERN PetscErrorCode MuonParametersDestroy(PetscObject);
+/*
+   The two halves of a SetType(). Find gives NULL if the object has the type, and is an error if there is none of this name. Change does
+   nothing for NULL. It frees the data and the MuonSVD of the old type; operations and traits become zeros; it calls the routine of the
+   new one, gives the rows of this type their defaults, where they were not set, and applies what waited for the type
+*/
+PETSC_EXTERN PetscErrorCode MuonParametersFindType(PetscObject, const char type[], MuonParameterTypeFn **);
+PETSC_EXTERN PetscErrorCode MuonParametersChangeType(PetscObject, const char type[], MuonParameterTypeFn *);
+PETSC_INTERN PetscErrorCode MuonParametersDestroyType(PetscObject);
 
 /*
    From now on what is not set has the values of the parent: of all rows, where that has the same class, else of those with
@@ -161,6 +171,11 @@ PETSC_EXTERN const char *MuonParametersTypeOfKey(const char key[]);
    a PetscBool at this offset of an object that is not 0
 */
 PETSC_EXTERN PetscErrorCode MuonParametersListTypes(PetscClassId, size_t at, size_t length, char names[]);
+/*
+   An error unless the object's type says so of itself, which names its key and the types that do: "-lmo_type l1 is of real matrices, expected
+   spectral". layer is that of an object that does not know it, or NULL
+*/
+PETSC_EXTERN PetscErrorCode MuonParametersCheckType(PetscObject, size_t at, const char layer[], const char what[]);
 
 /* Calls of the C library between Begin and End read and print numbers with a point, whatever the locale of the program */
 typedef void               *MuonLocale;
@@ -182,7 +197,7 @@ static inline const MuonParameter *MuonParametersRows_Private(const MuonParamete
 }
 PETSC_INTERN const char               *MuonParameterFamily_Private(PetscObject, const MuonParameter *);
 PETSC_INTERN const MuonParameterClass *MuonParametersClassOf_Private(PetscObject);
-PETSC_INTERN PetscErrorCode            MuonParameterWrite_Private(PetscObject, const MuonParameter *, size_t, char[]);
+PETSC_INTERN const MuonParameter      *MuonParametersRowsOfType_Private(PetscObject);
 PETSC_INTERN double                    MuonParameterGet_Private(const MuonParameter *, const void *field);
 PETSC_INTERN void                     *MuonParameterField_Private(PetscObject, const MuonParameter *);
 PETSC_INTERN PetscErrorCode            MuonParameterWrite_Private(PetscObject, const MuonParameter *, size_t, char[]);

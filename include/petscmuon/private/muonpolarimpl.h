@@ -43,19 +43,20 @@ struct _MuonPolarOps {
 
 struct _p_MuonPolar {
   PETSCHEADER(struct _MuonPolarOps);
-  MuonParameters        parameters;
-  int                   precision;    /* a MuonPolarPrecision; PETSC_DETERMINE: that of the type */
-  int                   library;      /* a MuonKernelProducts less one; PETSC_DETERMINE: the faster one */
-  PetscInt              ownprecision; /* set by the type; PETSC_DETERMINE: the precision of PetscScalar and no other */
-  PetscBool             products;     /* of matrices and nothing else: precisions below single are legal */
-  PetscBool             gathers;      /* a matrix on many ranks is gathered on one */
-  PetscBool             leaves;       /* set by the type: its result may be outside the unit ball */
-  PetscBool             rowwise;      /* works on the rows of a square matrix; else on its columns, which give the same factor */
-  PetscBool             ondevice;     /* matrices in the memory of a device are legal */
-  PetscBool             onpairs;      /* complex matrices are legal */
-  MuonMemory            memory;       /* of the matrices to come, for which setup checks precisions; set by the caller */
-  int                   pairs;        /* 1 if they are complex; set by the caller */
-  PetscViewerAndFormat *monitor;      /* prints a line for each factor; NULL for none */
+  MuonParameters parameters;
+  int            precision;    /* a MuonPolarPrecision; PETSC_DETERMINE: that of the type */
+  int            library;      /* a MuonKernelProducts less one; PETSC_DETERMINE: the faster one */
+  PetscInt       ownprecision; /* set by the type; PETSC_DETERMINE: the precision of PetscScalar and no other */
+  /* Traits of the type, from products to onpairs */
+  PetscBool             products; /* of matrices and nothing else: precisions below single are legal */
+  PetscBool             gathers;  /* a matrix on many ranks is gathered on one */
+  PetscBool             leaves;   /* its result may be outside the unit ball */
+  PetscBool             rowwise;  /* works on the rows of a square matrix; else on its columns, which give the same factor */
+  PetscBool             ondevice; /* matrices in the memory of a device are legal */
+  PetscBool             onpairs;  /* complex matrices are legal */
+  MuonMemory            memory;   /* of the matrices to come, for which setup checks precisions; set by the caller */
+  int                   pairs;    /* 1 if they are complex; set by the caller */
+  PetscViewerAndFormat *monitor;  /* prints a line for each factor; NULL for none */
   MuonWorkspace         work;
   MuonSVD               svd;  /* of MuonPolarExact_Private(), made when it is needed first; a type that reads SLEPc's options makes it */
   void                 *data; /* one allocation, freed by the interface */
@@ -90,8 +91,6 @@ PETSC_EXTERN PetscErrorCode MuonPolarGetPrecision(MuonPolar, MuonPolarPrecision 
 PETSC_EXTERN PetscErrorCode MuonPolarDescribeBLAS(size_t length, char text[], PetscBool *slow);
 /* Prints that text to stderr where kernels are narrow, once in a process; collective, from the first rank */
 PETSC_EXTERN PetscErrorCode MuonPolarWarnBLAS(MPI_Comm comm);
-/* Scratch that the object shares with others; it makes its own where none was given */
-PETSC_EXTERN PetscErrorCode MuonPolarSetWorkspace(MuonPolar, MuonWorkspace);
 
 PETSC_INTERN PetscErrorCode MuonPolarSetDefaultType_Private(MuonPolar);
 /* ||G||_F = norm 2^exponent, of all ranks; NaN or Inf where an entry is */

@@ -84,23 +84,25 @@ PETSC_EXTERN PetscErrorCode MuonWorkspaceCreate(MuonWorkspace *);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceShare(MuonWorkspace, MuonWorkspace *);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceMark(MuonWorkspace, MuonMark *);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceRelease(MuonWorkspace, const MuonMark *);
-/* The last argument is the address of a pointer to any type, which is aligned for all of them */
-PETSC_EXTERN PetscErrorCode MuonWorkspaceGet(MuonWorkspace, size_t, void *);
-PETSC_EXTERN PetscErrorCode MuonWorkspaceGetIn(MuonWorkspace, MuonMemory, size_t, void *);
-/* On the host: what is copied to and from that memory, in pinned pages where it is that of a device */
-PETSC_EXTERN PetscErrorCode MuonWorkspaceGetPinned(MuonWorkspace, MuonMemory, size_t, void *);
+/*
+   The last argument is the address of a pointer to any type, which is aligned for all of them. The memory is a MuonMemory, or MUON_PINNED:
+   pages of the host that a device copies fast. GetPinned is for what is copied to and from a memory: pinned where that is a device's
+*/
+#define MUON_PINNED (MUON_DEVICE + 1)
+PETSC_EXTERN PetscErrorCode MuonWorkspaceGetIn(MuonWorkspace, int memory, size_t, void *);
+#define MuonWorkspaceGet(work, bytes, pointer)               MuonWorkspaceGetIn(work, MUON_HOST, bytes, pointer)
+#define MuonWorkspaceGetPinned(work, memory, bytes, pointer) MuonWorkspaceGetIn(work, (memory) == MUON_HOST ? MUON_HOST : MUON_PINNED, bytes, pointer)
 /* A contiguous array of the shape of another, in its memory */
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetArray(MuonWorkspace, const MuonArray *like, MuonPrecision, MuonArray *);
 /* Objects that are made once and used by one after the other: solvers of singular value decompositions */
-PETSC_EXTERN PetscErrorCode MuonWorkspaceGetKept(MuonWorkspace, PetscObjectList **);
-PETSC_EXTERN PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace, size_t *);
+PETSC_EXTERN PetscObjectList *MuonWorkspaceKept(MuonWorkspace);
+PETSC_EXTERN PetscErrorCode   MuonWorkspaceGetBytes(MuonWorkspace, size_t *);
 /*
    Bound of the scratch bytes for several matrices in device memory that are computed together; one may take more. 1 GiB by
    default
 */
 #define MUON_WORK_BATCH ((size_t)1 << 30)
-PETSC_EXTERN PetscErrorCode MuonWorkspaceSetBatch(MuonWorkspace, size_t bytes);
-PETSC_EXTERN PetscErrorCode MuonWorkspaceGetBatch(MuonWorkspace, size_t *bytes);
+PETSC_EXTERN size_t        *MuonWorkspaceBatch(MuonWorkspace);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceDestroy(MuonWorkspace *);
 
 /*
@@ -115,6 +117,9 @@ typedef struct {
   PetscInt        rows, columns, first;
   const PetscInt *ranges;
 } MuonMatrix;
+
+/* For MuonParametersCheckType() of what has no complex matrices */
+#define MUON_OF_REALS "is of real matrices, and this one is complex"
 
 #if defined(PETSC_USE_REAL_SINGLE)
   #define MUON_PETSCSCALAR MUON_SINGLE
@@ -384,8 +389,8 @@ PETSC_EXTERN PetscErrorCode MuonViewerAndFormatDestroy(void **);
 */
 PETSC_EXTERN PetscErrorCode MuonNameHash_Private(const char[], unsigned int *);
 
-/* What the package of a class asks of PETSc once its events are there: -info, -log_exclude, its end */
-PETSC_INTERN PetscErrorCode MuonPackageRegister_Private(const char package[], PetscClassId, PetscErrorCode (*finalize)(void));
+/* What the package of a class asks of PETSc once its events are there: -info, -log_exclude */
+PETSC_INTERN PetscErrorCode MuonPackageRegister_Private(const char package[], PetscClassId);
 
 /*
    A norm of matrices that compressors and theorems can speak of: the p-norm of the singular values, or the

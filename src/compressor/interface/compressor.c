@@ -27,8 +27,6 @@ PetscErrorCode MuonCompressorCreate(MPI_Comm comm, MuonCompressor *newc)
   PetscCall(MuonCompressorInitializePackage());
   PetscCall(PetscHeaderCreate(c, MUONCOMPRESSOR_CLASSID, "MuonCompressor", "Compressor of matrices", "MuonCompressor", comm, MuonCompressorDestroy, MuonCompressorView));
   PetscCall(MuonParametersCreate((PetscObject)c));
-  c->keys   = "";
-  c->status = MUON_STATUS_OK;
   PetscCall(MuonBlocksSet_Private(&c->blocks, 1, NULL, 1, NULL));
   PetscCall(MuonNameHash_Private("", &c->layerhash));
   *newc = c;
@@ -53,38 +51,16 @@ PetscErrorCode MuonCompressorCreate(MPI_Comm comm, MuonCompressor *newc)
 @*/
 PetscErrorCode MuonCompressorSetType(MuonCompressor c, MuonCompressorType type)
 {
-  PetscErrorCode (*create)(MuonCompressor);
-  PetscBool same;
+  MuonParameterTypeFn *create;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscAssertPointer(type, 2);
-  PetscCall(PetscObjectTypeCompare((PetscObject)c, type, &same));
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscFunctionListFind(MuonCompressorList, type, &create));
-  if (create == NULL) {
-    char names[512];
-
-    PetscCall(MuonListNames_Private(MuonCompressorList, sizeof(names), names));
-    MuonCompressorCheck(c, create != NULL, PETSC_ERR_ARG_UNKNOWN_TYPE, "", "unknown type %s, expected one of %s", type, names);
-  }
+  PetscCall(MuonParametersFindType((PetscObject)c, type, &create));
+  if (create == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   MuonCompressorCheck(c, c->parameters.fixed == PETSC_FALSE, PETSC_ERR_ORDER, "", "%s, which was %s at MuonSetUp(); call MuonReset() before its type is changed, or change that of a layer before", type, ((PetscObject)c)->type_name);
-  PetscCall(MuonParametersDestroyType((PetscObject)c));
   PetscTryTypeMethod(c, reset);
-  PetscCall(PetscFree(c->data));
-  PetscCall(MuonSVDDestroy(&c->svd));
-  PetscCall(PetscMemzero(c->ops, sizeof(struct _MuonCompressorOps)));
-  c->assignment = PETSC_FALSE;
-  c->ondevice   = PETSC_FALSE;
-  c->onpairs    = PETSC_FALSE;
-  c->othernorm  = PETSC_FALSE;
-  c->factors    = PETSC_FALSE;
-  c->keys       = "";
-  /* A family of types has one create function, which reads the name */
-  PetscCall(PetscObjectChangeTypeName((PetscObject)c, type));
-  PetscCall((*create)(c));
-  PetscCall(MuonParametersSetType((PetscObject)c));
-  PetscCall(PetscObjectStateIncrease((PetscObject)c));
+  PetscCall(MuonParametersChangeType((PetscObject)c, type, create));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -224,8 +200,8 @@ PetscErrorCode MuonCompressorGoesBy_Private(MuonCompressor c, const char key[], 
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorSetDefaultType_Private(c));
-  PetscCall(PetscStrInList(key, c->keys, ' ', does));
-  PetscCall(PetscStrInList("rank", c->keys, ' ', &rank));
+  PetscCall(PetscStrInList(key, c->keys != NULL ? c->keys : "", ' ', does));
+  PetscCall(PetscStrInList("rank", c->keys != NULL ? c->keys : "", ' ', &rank));
   PetscCall(PetscStrcmp(key, "ratio", &ratio));
   if (ratio && rank && c->rank != PETSC_DETERMINE) *does = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -365,36 +341,6 @@ PetscErrorCode MuonCompressorSetStep(MuonCompressor c, PetscInt step)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-   MuonCompressorGetStatus - Gets the status of the last `MuonCompressorEncode()` or `MuonCompressorApply()`
-
-   Not Collective
-
-   Input Parameter:
-.  c - the compressor
-
-   Output Parameter:
-.  status - `MUON_STATUS_NANORINF` if an entry was not finite, or too large for the format of the values or for the product of two factors; `MUON_STATUS_LMO` if a decomposition failed; otherwise `MUON_STATUS_OK`
-
-   Level: intermediate
-
-.seealso: `MuonCompressor`, `MuonStatus`, `MuonCompressorEncode()`
-@*/
-PetscErrorCode MuonCompressorGetStatus(MuonCompressor c, MuonStatus *status)
-{
-  PetscFunctionBegin;
-  MuonGet(c, MUONCOMPRESSOR_CLASSID, status, c->status);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Sets scratch memory that other objects share. Without this call a compressor allocates its own */
-PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor c, MuonWorkspace work)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceShare(work, &c->work));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor c, MuonWorkspace *work)
 {
   PetscFunctionBegin;
@@ -463,10 +409,7 @@ PetscErrorCode MuonCompressorDestroy(MuonCompressor *c)
   PetscFunctionBegin;
   MuonDestroyBegin(c, MUONCOMPRESSOR_CLASSID);
   PetscCall(MuonCompressorReset(*c));
-  PetscCall(MuonParametersDestroyType((PetscObject)*c));
-  PetscCall(PetscFree((*c)->data));
   PetscCall(MuonParametersDestroy((PetscObject)*c));
-  PetscCall(MuonSVDDestroy(&(*c)->svd));
   PetscCall(PetscFree((*c)->layer));
   PetscCall(PetscFree((*c)->part));
   PetscCall(MuonBlocksDestroy_Private(&(*c)->blocks));

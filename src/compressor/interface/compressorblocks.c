@@ -80,7 +80,7 @@ static PetscErrorCode MuonCompressorLayOut_Private(MuonCompressor c, const MuonA
   part->bytes = MuonWireMessageBytes(&layout->header);
   /* A message that leaves out one row or column may be longer, by the positions of the others */
   fewer = *layout;
-  if (!layout->exact && layout->header.count > 0 && MuonCompressorHasCount_Private(&fewer, layout->header.count - 1)) part->bytes = PetscMax(part->bytes, MuonWireMessageBytes(&fewer.header));
+  if (!layout->exact && layout->header.count > 0 && MuonCompressorTryCount_Private(&fewer, layout->header.count - 1)) part->bytes = PetscMax(part->bytes, MuonWireMessageBytes(&fewer.header));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -8,16 +8,8 @@ static PetscErrorCode MuonCompressorGetArray_Private(MuonCompressor c, Mat A, co
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &dense));
   MuonCompressorCheck(c, dense, PETSC_ERR_ARG_WRONG, "", "%s is a matrix of type %s, expected %s", what, ((PetscObject)A)->type_name, MATSEQDENSE);
   PetscCall(MuonMatGetMatrix(A, write, matrix));
-  MuonCompressorCheck(c, !matrix->here.pairs || c->onpairs, PETSC_ERR_SUP, "", "%s is complex, and the type %s is of real matrices", what, ((PetscObject)c)->type_name);
+  if (matrix->here.pairs) PetscCall(MuonParametersCheckType((PetscObject)c, offsetof(struct _p_MuonCompressor, onpairs), NULL, MUON_OF_REALS));
   MuonCompressorCheck(c, same == NULL || (matrix->here.len == same->len && matrix->here.count == same->count), PETSC_ERR_ARG_SIZ, "", "%s is %zu x %zu, expected %zu x %zu", what, matrix->here.len, matrix->here.count, same->len, same->count);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorIsAssignment(MuonCompressor c, PetscBool *assignment)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorSetDefaultType_Private(c));
-  *assignment = c->assignment;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -72,9 +64,10 @@ PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor c, PetscInt m, PetscInt 
    It takes effect with `MuonCompressorDecode()`, which receiver and sender both apply to their copies, and with `MuonCompressorCommit()`. Encoding
    changes no state. A second call writes the same bytes.
 
-   Entries that are not finite are not an error, see `MuonCompressorGetStatus()`.
+   Entries that are not finite, or too large for the format of the values or for the product of two factors, are not an error. Nor is a
+   decomposition that fails.
 
-.seealso: `MuonCompressor`, `MuonCompressorGetMaxBytes()`, `MuonCompressorValidate()`, `MuonCompressorDecode()`, `MuonCompressorCommit()`, `MuonCompressorGetStatus()`
+.seealso: `MuonCompressor`, `MuonCompressorGetMaxBytes()`, `MuonCompressorDecode()`, `MuonCompressorCommit()`
 @*/
 PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capacity, unsigned char buf[], size_t *bytes)
 {
@@ -98,39 +91,6 @@ PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capac
 }
 
 /*@C
-   MuonCompressorValidate - Checks whether bytes are a message that such a compressor could have written
-
-   Not Collective
-
-   Input Parameters:
-+  c     - the compressor, of the type and with the parameters of the sender's
-.  m     - rows of the layer
-.  n     - its columns
-.  bytes - number of bytes
--  buf   - the bytes
-
-   Output Parameter:
-.  valid - whether the layer, the codecs, all sizes, positions and values are valid
-
-   Level: advanced
-
-   Note:
-   No number of the message is used before it is checked. A valid message can be decoded.
-
-.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorDecode()`
-@*/
-PetscErrorCode MuonCompressorValidate(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], PetscBool *valid)
-{
-  const MuonArray shape = MuonArrayOfScalars(m, n, NULL, m);
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscAssertPointer(valid, 6);
-  PetscCall(MuonCompressorValidateArray(c, &shape, bytes, buf, PETSC_FALSE, NULL, NULL, valid));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@C
    MuonCompressorDecode - Overwrites a matrix with the decoded message, or adds a multiple of it
 
    Not Collective
@@ -140,7 +100,7 @@ PetscErrorCode MuonCompressorValidate(MuonCompressor c, PetscInt m, PetscInt n, 
 .  add   - whether the message is added
 .  scale - the factor, if it is added
 .  bytes - size of the message
--  buf   - the message, which must be valid, see `MuonCompressorValidate()`
+-  buf   - the message, of such a compressor for this layer
 
    Output Parameter:
 .  Y - the matrix, a `MATSEQDENSE` of the size of the layer
@@ -150,9 +110,9 @@ PetscErrorCode MuonCompressorValidate(MuonCompressor c, PetscInt m, PetscInt n, 
    Notes:
    Adding a sparse message changes only its entries. A low-rank message is added by one product of its factors.
 
-   An invalid message is an error and leaves the matrix unchanged.
+   No number of the message is used before it is checked. An invalid message is an error and leaves the matrix unchanged.
 
-.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorValidate()`
+.seealso: `MuonCompressor`, `MuonCompressorEncode()`
 @*/
 PetscErrorCode MuonCompressorDecode(MuonCompressor c, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y)
 {
@@ -165,7 +125,7 @@ PetscErrorCode MuonCompressorDecode(MuonCompressor c, PetscBool add, PetscReal s
   PetscCall(MuonCompressorGetArray_Private(c, Y, "Y", PETSC_TRUE, NULL, &y));
   PetscCall(MuonCompressorDecodeArray(c, add, (double)scale, bytes, buf, &y.here, &valid));
   PetscCall(MuonMatRestoreMatrix(Y, PETSC_TRUE, &y));
-  MuonCompressorCheck(c, valid, PETSC_ERR_ARG_WRONG, "", "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, y.rows, y.columns);
+  MuonCompressorCheck(c, valid, PETSC_ERR_ARG_WRONG, "", "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what such a compressor has written", bytes, y.rows, y.columns);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -178,8 +138,9 @@ PetscErrorCode MuonCompressorDecode(MuonCompressor c, PetscBool add, PetscReal s
 +  c - the compressor
 -  X - the matrix, a `MATSEQDENSE`
 
-   Output Parameter:
-.  CX - the compressed matrix, of the same size; it may be `X`
+   Output Parameters:
++  CX     - the compressed matrix, of the same size; it may be `X`
+-  status - `MUON_STATUS_NANORINF` if an entry was not finite, or too large for the format of the values or for the product of two factors; `MUON_STATUS_LMO` if a decomposition failed; otherwise `MUON_STATUS_OK`; may be `NULL`
 
    Level: intermediate
 
@@ -187,9 +148,9 @@ PetscErrorCode MuonCompressorDecode(MuonCompressor c, PetscBool add, PetscReal s
    It equals `MuonCompressorEncode()` followed by `MuonCompressorDecode()`, to the last bit. If the status is not
    `MUON_STATUS_OK`, `CX` does not change.
 
-.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorDecode()`, `MuonCompressorGetAlpha()`, `MuonCompressorGetStatus()`
+.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorDecode()`, `MuonCompressorGetAlpha()`, `MuonStatus`
 @*/
-PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
+PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX, MuonStatus *status)
 {
   MuonWorkspace  work;
   MuonMatrix     x, cx;
@@ -215,6 +176,7 @@ PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
   PetscCall(MuonWorkspaceRelease(work, &mark));
   PetscCall(MuonMatRestoreMatrix(CX, PETSC_TRUE, &cx));
   PetscCall(MuonMatRestoreMatrix(X, PETSC_FALSE, &x));
+  if (status != NULL) *status = c->status;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,21 +3,24 @@
 */
 #include <petscmuon/private/muoncompressorcodec.h>
 
-PetscBool MuonCompressorHasCount_Private(MuonCompressorLayout *layout, uint64_t count)
+PetscBool MuonCompressorTryCount_Private(MuonCompressorLayout *layout, uint64_t count)
 {
-  MuonWireMessage *header = &layout->header;
+  MuonWireMessage header = layout->header;
+  MuonWireLayout  section;
 
-  header->indices = (uint8_t)MuonWireKindIndices((MuonWireKind)header->kind, layout->rows, layout->columns, count);
-  header->count   = count;
-  if (MuonWireMessageLayout(header, layout->rows, layout->columns, &layout->section) != MUON_WIRE_OK) return PETSC_FALSE;
-  header->bytes = layout->section.bytes;
-  return header->bytes <= SIZE_MAX - 2 * MUON_WIRE_MESSAGE_HEADER_MOST ? PETSC_TRUE : PETSC_FALSE;
+  header.indices = (uint8_t)MuonWireKindIndices((MuonWireKind)header.kind, layout->rows, layout->columns, count);
+  header.count   = count;
+  if (MuonWireMessageLayout(&header, layout->rows, layout->columns, &section) != MUON_WIRE_OK || section.bytes > SIZE_MAX - 2 * MUON_WIRE_MESSAGE_HEADER_MOST) return PETSC_FALSE;
+  header.bytes    = section.bytes;
+  layout->header  = header;
+  layout->section = section;
+  return PETSC_TRUE;
 }
 
 PetscErrorCode MuonCompressorSetCount(MuonCompressor c, MuonCompressorLayout *layout, uint64_t count)
 {
   PetscFunctionBegin;
-  MuonCompressorCheck(c, MuonCompressorHasCount_Private(layout, count), PETSC_ERR_SUP, "", "no message can hold a layer of %zu vectors of %zu", (size_t)layout->rows, (size_t)layout->columns);
+  MuonCompressorCheck(c, MuonCompressorTryCount_Private(layout, count), PETSC_ERR_SUP, "", "no message can hold a layer of %zu vectors of %zu", (size_t)layout->rows, (size_t)layout->columns);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,7 +158,7 @@ static PetscErrorCode MuonCompressorValidateBlock_Private(MuonCompressor c, Pets
   layout = max;
   *valid = PETSC_FALSE;
   if (MuonWireMessageRead(from, bytes, &came) != MUON_WIRE_OK || came.kind != max.header.kind || came.parameter != max.header.parameter) PetscFunctionReturn(PETSC_SUCCESS);
-  if (came.count > max.header.count || (max.exact && came.count != max.header.count) || !MuonCompressorHasCount_Private(&layout, came.count)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (came.count > max.header.count || (max.exact && came.count != max.header.count) || !MuonCompressorTryCount_Private(&layout, came.count)) PetscFunctionReturn(PETSC_SUCCESS);
   if (b == 0) message->data = from;
   if (message->data != message->buffer && !MuonWireMessageIsUncompressed(&came)) {
     need = (size_t)MuonWireMessageBytes(&layout.header);

@@ -1,7 +1,7 @@
 #include <petscmuon/private/muoncompressorimpl.h> /*I "petscmuoncompressor.h" I*/
 
-PetscClassId      MUONCOMPRESSOR_CLASSID = 0;
-PetscFunctionList MuonCompressorList     = NULL;
+PetscClassId      MUONCOMPRESSOR_CLASSID;
+PetscFunctionList MuonCompressorList = NULL;
 PetscLogEvent     MUON_Compress, MUON_Decompress;
 
 const char *const MuonCompressorValuesTypes[] = {"native", "double", "single", "bf16", "natural", "2bit", "MuonCompressorValues", "MUON_COMPRESSOR_VALUES_", NULL};
@@ -39,8 +39,6 @@ const char MuonCitationRange[]  = "@article{HalkoMartinssonTropp2011,\n"
                                   "  volume  = {53},\n"
                                   "  pages   = {217--288},\n"
                                   "  year    = {2011}\n}\n";
-
-static PetscBool MuonCompressorPackageInitialized = PETSC_FALSE;
 
 #define AT(member) offsetof(struct _p_MuonCompressor, member)
 static const MuonParameter MuonCompressorParameters[] = {
@@ -104,15 +102,9 @@ PetscErrorCode MuonCompressorRegister(const char name[], PetscErrorCode (*functi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorFinalizePackage_Private(void)
+static void MuonCompressorFinalize_Private(void)
 {
-  PetscFunctionBegin;
-  PetscCall(PetscFunctionListDestroy(&MuonCompressorList));
-  MuonCompressorPackageInitialized = PETSC_FALSE;
-  MuonCitationEF21Set              = PETSC_FALSE;
-  MuonCitationNaturalSet           = PETSC_FALSE;
-  MuonCitationPowerSGDSet          = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  MuonCitationEF21Set = MuonCitationNaturalSet = MuonCitationPowerSGDSet = MuonCitationRangeSet = PETSC_FALSE;
 }
 
 /*@C
@@ -132,9 +124,7 @@ PetscErrorCode MuonCompressorInitializePackage(void)
   MuonParameterClass what;
 
   PetscFunctionBegin;
-  if (MuonCompressorPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonCompressorPackageInitialized = PETSC_TRUE;
-  PetscCall(PetscClassIdRegister("MuonCompressor", &MUONCOMPRESSOR_CLASSID));
+  if (MUONCOMPRESSOR_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemzero(&what, sizeof(what)));
   what.family         = "compressor_";
   what.type           = "compressor";
@@ -145,8 +135,11 @@ PetscErrorCode MuonCompressorInitializePackage(void)
   what.setfromoptions = (PetscErrorCode(*)(PetscObject))MuonCompressorSetFromOptions;
   what.changing       = MuonCompressorChanging_Private;
   what.create         = (PetscErrorCode(*)(MPI_Comm, PetscObject *))MuonCompressorCreate;
-  what.settype        = (PetscErrorCode(*)(PetscObject, const char *))MuonCompressorSetType;
-  PetscCall(MuonParametersRegisterClass(MUONCOMPRESSOR_CLASSID, &what));
+  what.list           = &MuonCompressorList;
+  what.traits         = offsetof(struct _p_MuonCompressor, keys);
+  what.behind         = offsetof(struct _p_MuonCompressor, svd);
+  what.finalize       = MuonCompressorFinalize_Private;
+  PetscCall(MuonParametersRegisterClass("MuonCompressor", &MUONCOMPRESSOR_CLASSID, &what));
   PetscCall(MuonCompressorRegister_Dense());
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPK, MuonCompressorCreate_Sparse, MuonCompressorParameters_TopK));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANDK, MuonCompressorCreate_Sparse, NULL));
@@ -159,6 +152,6 @@ PetscErrorCode MuonCompressorInitializePackage(void)
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORQSGD, MuonCompressorCreate_QSGD, MuonCompressorParameters_QSGD));
   PetscCall(PetscLogEventRegister("MuonCompress", MUONCOMPRESSOR_CLASSID, &MUON_Compress));
   PetscCall(PetscLogEventRegister("MuonDecompress", MUONCOMPRESSOR_CLASSID, &MUON_Decompress));
-  PetscCall(MuonPackageRegister_Private("muoncompressor", MUONCOMPRESSOR_CLASSID, MuonCompressorFinalizePackage_Private));
+  PetscCall(MuonPackageRegister_Private("muoncompressor", MUONCOMPRESSOR_CLASSID));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

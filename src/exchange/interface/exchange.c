@@ -53,33 +53,18 @@ PetscErrorCode MuonExchangeCreate(MPI_Comm comm, MuonExchange *exchange)
 @*/
 PetscErrorCode MuonExchangeSetType(MuonExchange exchange, MuonExchangeType type)
 {
-  PetscErrorCode (*create)(MuonExchange);
-  char      known[256];
-  PetscBool match;
+  MuonParameterTypeFn *create;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscAssertPointer(type, 2);
-  PetscCall(PetscObjectTypeCompare((PetscObject)exchange, type, &match));
-  if (match) {
-    exchange->typeset = PETSC_TRUE;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(PetscFunctionListFind(MuonExchangeList, type, &create));
-  PetscCall(MuonListNames_Private(MuonExchangeList, sizeof(known), known));
-  PetscCheck(create != NULL, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of MuonExchange, option -%smuon_exchange_type: expected one of %s", type,
-             ((PetscObject)exchange)->prefix != NULL ? ((PetscObject)exchange)->prefix : "", known);
+  PetscCall(MuonParametersFindType((PetscObject)exchange, type, &create));
+  exchange->typeset = PETSC_TRUE;
+  if (create == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscTryTypeMethod(exchange, destroy);
-  PetscCall(MuonParametersDestroyType((PetscObject)exchange));
-  PetscCall(PetscMemzero(exchange->ops, sizeof(struct _MuonExchangeOps)));
-  exchange->typeset    = PETSC_TRUE;
-  exchange->everywhere = exchange->rowwise = exchange->setupcalled = PETSC_FALSE;
-  exchange->ownership                                              = MUON_EXCHANGE_OWNERSHIP_LAYERS;
-  exchange->summable                                               = PETSC_TRUE;
-  PetscCall(PetscObjectChangeTypeName((PetscObject)exchange, type));
-  PetscCall((*create)(exchange));
-  PetscCall(MuonParametersSetType((PetscObject)exchange));
-  PetscCall(PetscObjectStateIncrease((PetscObject)exchange));
+  exchange->setupcalled = PETSC_FALSE;
+  exchange->summable    = PETSC_TRUE;
+  PetscCall(MuonParametersChangeType((PetscObject)exchange, type, create));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,14 +87,6 @@ PetscErrorCode MuonExchangeGetType(MuonExchange exchange, MuonExchangeType *type
 {
   PetscFunctionBegin;
   MuonGet(exchange, MUONEXCHANGE_CLASSID, type, ((PetscObject)exchange)->type_name);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonExchangeSetOptionsPrefix(MuonExchange exchange, const char prefix[])
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
-  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)exchange, prefix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -237,11 +214,9 @@ PetscErrorCode MuonExchangeGetMode(MuonExchange exchange, MuonExchangeMode *mode
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonExchangeIsLegal(MuonExchange exchange, MuonExchangeMode mode, PetscBool *legal)
+PetscBool MuonExchangeIsLegal(MuonExchange exchange, MuonExchangeMode mode)
 {
-  PetscFunctionBegin;
-  *legal = strchr(MuonExchangeGetLegal_Private(exchange, PETSC_TRUE), MuonExchangeModes[mode][0]) != NULL ? PETSC_TRUE : PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return strchr(MuonExchangeGetLegal_Private(exchange, PETSC_TRUE), MuonExchangeModes[mode][0]) != NULL ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /*

@@ -85,8 +85,8 @@ PetscErrorCode MuonExchangeSetUp(MuonExchange exchange)
   PetscCall(MuonExchangeResetPlan_Private(exchange));
   PetscCall(PetscCalloc4(n, &exchange->owner, n, &exchange->order, n, &exchange->place, nworkers + 1, &exchange->first));
   first = exchange->first;
-  for (PetscInt i = 0; i < n; i++) exchange->owner[i] = exchange->worker;
-  if (exchange->everywhere == PETSC_FALSE) PetscUseTypeMethod(exchange, assign);
+  for (PetscInt i = 0; i < n; i++) exchange->owner[i] = exchange->everywhere ? exchange->worker : 0;
+  PetscTryTypeMethod(exchange, assign);
   for (PetscInt w = 0, place = 0; w < nworkers; w++) {
     for (PetscInt i = 0; i < n; i++) {
       if (exchange->owner[i] != w) continue;

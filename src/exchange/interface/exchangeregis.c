@@ -4,8 +4,6 @@ PetscClassId      MUONEXCHANGE_CLASSID;
 PetscLogEvent     MUON_Exchange;
 PetscFunctionList MuonExchangeList = NULL;
 
-static PetscBool MuonExchangePackageInitialized = PETSC_FALSE;
-
 const char *const MuonAssemblyKinds[]       = {"none", "allgather", "owner", "gram", "MuonAssemblyKind", "MUON_ASSEMBLY_", NULL};
 const char *const MuonExchangeModes[]       = {"reduce", "allreduce", "gather", "MuonExchangeMode", "MUON_EXCHANGE_MODE_", NULL};
 const char *const MuonExchangeAssignments[] = {"lpt", "roundrobin", "bucketed", "MuonExchangeAssignment", "MUON_EXCHANGE_ASSIGNMENT_", NULL};
@@ -54,14 +52,6 @@ PetscErrorCode MuonExchangeRegister(const char name[], PetscErrorCode (*function
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonExchangeFinalizePackage_Private(void)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFunctionListDestroy(&MuonExchangeList));
-  MuonExchangePackageInitialized = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@C
   MuonExchangeInitializePackage - Registers the class `MuonExchange`, its types and its log event
 
@@ -76,8 +66,7 @@ PetscErrorCode MuonExchangeInitializePackage(void)
   MuonParameterClass parameters;
 
   PetscFunctionBegin;
-  if (MuonExchangePackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonExchangePackageInitialized = PETSC_TRUE;
+  if (MUONEXCHANGE_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemzero(&parameters, sizeof(parameters)));
   parameters.family         = "muon_exchange_";
   parameters.type           = "muon_exchange_type";
@@ -86,8 +75,10 @@ PetscErrorCode MuonExchangeInitializePackage(void)
   parameters.data           = offsetof(struct _p_MuonExchange, data);
   parameters.setfromoptions = (PetscErrorCode(*)(PetscObject))MuonExchangeSetFromOptions;
   parameters.changing       = MuonExchangeChanging_Private;
-  PetscCall(PetscClassIdRegister("MuonExchange", &MUONEXCHANGE_CLASSID));
-  PetscCall(MuonParametersRegisterClass(MUONEXCHANGE_CLASSID, &parameters));
+  parameters.list           = &MuonExchangeList;
+  parameters.traits         = offsetof(struct _p_MuonExchange, everywhere);
+  parameters.behind         = offsetof(struct _p_MuonExchange, owner);
+  PetscCall(MuonParametersRegisterClass("MuonExchange", &MUONEXCHANGE_CLASSID, &parameters));
   PetscCall(MuonExchangeRegister(MUONEXCHANGESTAR, MuonExchangeCreate_Star, NULL));
   PetscCall(MuonExchangeRegister(MUONEXCHANGEREPLICATED, MuonExchangeCreate_Replicated, NULL));
   PetscCall(MuonExchangeRegister(MUONEXCHANGELAYERWISE, MuonExchangeCreate_Layerwise, NULL));
@@ -95,6 +86,6 @@ PetscErrorCode MuonExchangeInitializePackage(void)
   PetscCall(MuonExchangeRegister(MUONEXCHANGERANGE, MuonExchangeCreate_Range, NULL));
   PetscCall(PetscLogEventRegister("MuonExchange", MUONEXCHANGE_CLASSID, &MUON_Exchange));
   PetscCall(PetscLogEventSetCollective(MUON_Exchange, PETSC_FALSE)); /* servers wait for the sums of what they own */
-  PetscCall(MuonPackageRegister_Private("muonexchange", MUONEXCHANGE_CLASSID, MuonExchangeFinalizePackage_Private));
+  PetscCall(MuonPackageRegister_Private("muonexchange", MUONEXCHANGE_CLASSID));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -26,7 +26,7 @@ PetscErrorCode MuonExchangeReduceTyped(MuonExchange exchange, PetscInt64 length,
 }
 
 /* Their requests are behind those under way. What MPI counts is in ints: a group's set-up has looked */
-static PetscErrorCode MuonExchangeArrays_Private(MuonExchange exchange, MuonExchangeDirection way, PetscInt item, const MuonArray *array, void *all)
+PetscErrorCode MuonExchangeArraysBegin(MuonExchange exchange, MuonExchangeDirection way, PetscInt item, const MuonArray *array, void *all)
 {
   MuonTransport *transport = &exchange->link->transport;
   const int      root      = exchange->everywhere ? MUON_TRANSPORT_EVERYWHERE : exchange->owner[item];
@@ -49,25 +49,16 @@ PetscErrorCode MuonExchangeGatherBegin(MuonExchange exchange, PetscInt item, con
   all.count *= (size_t)exchange->nworkers;
   if (exchange->owner[item] == exchange->worker && sum->gathered.data == NULL) PetscCall(MuonArrayCreate(&all, all.precision, &sum->gathered));
   sum->own = *in;
-  PetscCall(MuonExchangeArrays_Private(exchange, MUON_EXCHANGE_UP, item, in, sum->gathered.data));
+  PetscCall(MuonExchangeArraysBegin(exchange, MUON_EXCHANGE_UP, item, in, sum->gathered.data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonExchangeGatherGet(MuonExchange exchange, PetscInt item, PetscMPIInt worker, MuonArray *one)
+MuonArray MuonExchangeGatherGet(MuonExchange exchange, PetscInt item, PetscMPIInt worker)
 {
   const MuonExchangeSum *sum = &exchange->link->sum[item];
 
-  PetscFunctionBegin;
-  *one = sum->own;
-  if (worker != exchange->worker || exchange->everywhere) *one = MuonArrayLike(&sum->own, sum->own.precision, (char *)sum->gathered.data + (size_t)worker * MuonArrayBytes(&sum->own));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonExchangeSpreadBegin(MuonExchange exchange, PetscInt item, const MuonArray *array)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonExchangeArrays_Private(exchange, MUON_EXCHANGE_DOWN, item, array, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (worker == exchange->worker && exchange->everywhere == PETSC_FALSE) return sum->own;
+  return MuonArrayLike(&sum->own, sum->own.precision, (char *)sum->gathered.data + (size_t)worker * MuonArrayBytes(&sum->own));
 }
 
 /* A sum that MPI has finished goes to where it belongs */

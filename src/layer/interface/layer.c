@@ -30,36 +30,21 @@
 @*/
 PetscErrorCode MuonLayerSetType(MuonLayer layer, MuonLayerType type)
 {
-  PetscErrorCode (*create)(MuonLayer);
-  PetscBool same;
-  char      names[256];
+  MuonParameterTypeFn *create;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscAssertPointer(type, 2);
   PetscCall(PetscStrncpy(layer->why, " by the program", sizeof(layer->why)));
   layer->chosen = PETSC_TRUE;
-  PetscCall(PetscObjectTypeCompare((PetscObject)layer, type, &same));
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscFunctionListFind(MuonLayerList, type, &create));
-  PetscCall(MuonListNames_Private(MuonLayerList, sizeof(names), names));
-  MuonLayerCheck(layer, create != NULL, PETSC_ERR_ARG_UNKNOWN_TYPE, "type %s: unknown type, expected one of: %s", type, names);
+  PetscCall(MuonParametersFindType((PetscObject)layer, type, &create));
+  if (create == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   MuonLayerCheck(layer, layer->parameters.fixed == PETSC_FALSE, PETSC_ERR_ORDER, "type %s: the optimizer was set up with the type %s, expected a call before MuonSetUp() or after MuonReset(); a scale of 0 stops a layer in between", type,
                  ((PetscObject)layer)->type_name);
-  PetscCall(MuonParametersDestroyType((PetscObject)layer));
   PetscTryTypeMethod(layer, reset);
   PetscTryTypeMethod(layer, destroy);
-  PetscCall(PetscFree(layer->data));
-  PetscCall(PetscMemzero(layer->ops, sizeof(struct _MuonLayerOps)));
-  layer->flops              = 0;
-  layer->frozen             = PETSC_FALSE;
-  layer->workermomentum     = PETSC_FALSE;
-  layer->onpairs            = PETSC_TRUE;
-  layer->onrows             = PETSC_TRUE;
-  layer->parameters.variant = NULL;
-  PetscCall(PetscObjectChangeTypeName((PetscObject)layer, type));
-  PetscCall((*create)(layer));
-  PetscCall(MuonParametersSetType((PetscObject)layer));
+  layer->onpairs = layer->onrows = PETSC_TRUE;
+  PetscCall(MuonParametersChangeType((PetscObject)layer, type, create));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -265,17 +250,15 @@ PetscErrorCode MuonLayerDestroy(MuonLayer *layer)
   MuonDestroyBegin(layer, MUONLAYER_CLASSID);
   PetscCall(VecDestroy(&(*layer)->g)); /* which a reset keeps */
   PetscCall(MuonLayerReset(*layer));
-  PetscCall(MuonParametersDestroyType((PetscObject)*layer));
   PetscTryTypeMethod(*layer, destroy);
-  PetscCall(PetscFree((*layer)->data));
   PetscCall(PetscFree((*layer)->slots));
   PetscCall(PetscFree((*layer)->gradient));
   PetscCall(MuonLMODestroy(&(*layer)->lmo));
   PetscCall(MuonBlocksDestroy_Private(&(*layer)->blocks));
   PetscCall(PetscObjectDestroy(&(*layer)->weights));
   PetscCall(MuonWorkspaceDestroy(&(*layer)->work));
-  PetscCall(PetscFree((*layer)->parameters.family));
   PetscCall(MuonParametersDestroy((PetscObject)*layer));
+  PetscCall(PetscFree((*layer)->parameters.family));
   PetscCall(PetscHeaderDestroy(layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

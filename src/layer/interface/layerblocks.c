@@ -42,7 +42,7 @@ static PetscBool MuonLayerSameSide_Private(PetscInt count, const PetscInt sizes[
 
   Optimizers other than `MUONLAYERLMO` have no norm. Blocks then matter to compressors only. A vector has one column.
 
-.seealso: `MuonLayer`, `MuonLayerGetBlocks()`, `MuonLayerGetRadiusFactor()`, `MuonLayerComputeNorm()`, `MuonCompressorSetBlocks()`, `MuonAddLayer()`
+.seealso: `MuonLayer`, `MuonLayerGetBlocks()`, `MuonLayerGetRadiusFactor()`, `MuonCompressorSetBlocks()`, `MuonAddLayer()`
 @*/
 PetscErrorCode MuonLayerSetBlocks(MuonLayer layer, PetscInt nrows, const PetscInt rows[], PetscInt ncolumns, const PetscInt columns[])
 {
@@ -212,78 +212,5 @@ PetscErrorCode MuonLayerComputeNormArray(MuonLayer layer, const MuonArray *A, Pe
     if (dual) *norm += one;
     else if (one > *norm || PetscIsInfOrNanReal(one)) *norm = one;
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerNorm_Private(MuonLayer layer, Mat A, PetscBool dual, PetscReal *norm)
-{
-  PetscInt   m, n;
-  PetscBool  seqdense;
-  MuonMatrix matrix;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 2);
-  PetscAssertPointer(norm, 3);
-  PetscCall(MuonLayerCheckReal_Private(layer));
-  /* Blocks of a distributed matrix cannot be checked against this rank's part */
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &seqdense));
-  PetscCheck(seqdense, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Layer \"%s\": matrix of type %s, expected %s", ((PetscObject)layer)->name, ((PetscObject)A)->type_name ? ((PetscObject)A)->type_name : "not set", MATSEQDENSE);
-  PetscCall(MatGetSize(A, &m, &n));
-  PetscCheck(m == layer->m && n == layer->n, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ, "Layer \"%s\": matrix of shape %" PetscInt_FMT " x %" PetscInt_FMT ", expected %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name, m, n,
-             layer->m, layer->n);
-  PetscCall(MuonMatGetMatrix(A, PETSC_FALSE, &matrix));
-  PetscCall(MuonLayerComputeNormArray(layer, &matrix.here, dual, norm));
-  PetscCall(MuonMatRestoreMatrix(A, PETSC_FALSE, &matrix));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLayerComputeNorm - Computes the norm of a matrix in the norm of a layer, the largest norm of its blocks
-
-  Not Collective
-
-  Input Parameters:
-+ layer - the layer
-- A     - a `MATSEQDENSE` of its shape
-
-  Output Parameter:
-. norm - the norm, NaN if it cannot be computed, see `MuonLMOComputeNorm()`
-
-  Level: advanced
-
-  Note:
-  Shape factors and the layer's scale are not part of the norm. A layer without blocks has the norm of its LMO.
-
-.seealso: `MuonLayer`, `MuonLayerComputeDualNorm()`, `MuonLayerSetBlocks()`, `MuonLayerGetLMO()`, `MuonLMOComputeNorm()`
-@*/
-PetscErrorCode MuonLayerComputeNorm(MuonLayer layer, Mat A, PetscReal *norm)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLayerNorm_Private(layer, A, PETSC_FALSE, norm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLayerComputeDualNorm - Computes the dual norm of a matrix in the norm of a layer, the sum of the dual
-  norms of its blocks
-
-  Not Collective
-
-  Input Parameters:
-+ layer - the layer
-- A     - a `MATSEQDENSE` of its shape
-
-  Output Parameter:
-. dual - the dual norm, NaN if it cannot be computed, see `MuonLMOComputeNorm()`
-
-  Level: advanced
-
-.seealso: `MuonLayer`, `MuonLayerComputeNorm()`, `MuonLayerSetBlocks()`, `MuonLayerGetLMO()`, `MuonLMOComputeDualNorm()`
-@*/
-PetscErrorCode MuonLayerComputeDualNorm(MuonLayer layer, Mat A, PetscReal *dual)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLayerNorm_Private(layer, A, PETSC_TRUE, dual));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,8 +1,7 @@
 #include "../muonslot.h" /*I "petscmuonlayer.h" I*/
 
 PetscClassId      MUONLAYER_CLASSID;
-PetscFunctionList MuonLayerList               = NULL;
-static PetscBool  MuonLayerPackageInitialized = PETSC_FALSE;
+PetscFunctionList MuonLayerList = NULL;
 
 /*@C
   MuonLayerRegister - Adds a type of layers
@@ -45,14 +44,6 @@ static PetscErrorCode MuonLayerCreateEmpty_Private(MPI_Comm comm, PetscObject *l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerFinalizePackage_Private(void)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFunctionListDestroy(&MuonLayerList));
-  MuonLayerPackageInitialized = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@C
   MuonLayerInitializePackage - Registers the class `MuonLayer` and the types of layers; called when the first
   layer is created
@@ -68,9 +59,7 @@ PetscErrorCode MuonLayerInitializePackage(void)
   MuonParameterClass what;
 
   PetscFunctionBegin;
-  if (MuonLayerPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonLayerPackageInitialized = PETSC_TRUE;
-  PetscCall(PetscClassIdRegister("Muon Layer", &MUONLAYER_CLASSID));
+  if (MUONLAYER_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemzero(&what, sizeof(what)));
   what.family         = "muon_layer_NAME_";
   what.type           = "type";
@@ -81,8 +70,10 @@ PetscErrorCode MuonLayerInitializePackage(void)
   what.changing       = MuonLayerChanging_Private;
   what.children       = MuonLayerChildren_Private;
   what.create         = MuonLayerCreateEmpty_Private;
-  what.settype        = (PetscErrorCode(*)(PetscObject, const char *))MuonLayerSetType;
-  PetscCall(MuonParametersRegisterClass(MUONLAYER_CLASSID, &what));
+  what.list           = &MuonLayerList;
+  what.traits         = offsetof(struct _p_MuonLayer, flops);
+  what.behind         = offsetof(struct _p_MuonLayer, onpairs);
+  PetscCall(MuonParametersRegisterClass("Muon Layer", &MUONLAYER_CLASSID, &what));
   PetscCall(MuonSlotsRegister());
   PetscCall(MuonLayerRegister(MUONLAYERLMO, MuonLayerCreate_LMO, NULL));
   PetscCall(MuonLayerRegister(MUONLAYERADAMW, MuonLayerCreate_AdamW, MuonLayerParameters_AdamW));
@@ -90,6 +81,6 @@ PetscErrorCode MuonLayerInitializePackage(void)
   PetscCall(MuonLayerRegister(MUONLAYERSOAP, MuonLayerCreate_SOAP, MuonLayerParameters_SOAP));
   PetscCall(MuonLayerRegister(MUONLAYERSGD, MuonLayerCreate_SGD, NULL));
   PetscCall(MuonLayerRegister(MUONLAYERFROZEN, MuonLayerCreate_Frozen, NULL));
-  PetscCall(MuonPackageRegister_Private("muonlayer", MUONLAYER_CLASSID, MuonLayerFinalizePackage_Private));
+  PetscCall(MuonPackageRegister_Private("muonlayer", MUONLAYER_CLASSID));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

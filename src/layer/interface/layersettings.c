@@ -60,7 +60,7 @@ PetscErrorCode MuonLayerChildren_Private(PetscObject object, MuonParameterObject
 
   Note:
   The radius of a step is learning rate x schedule x scale x shape factor. AdamW, NAdamW, SOAP and gradient descent
-  have no radius and do not use the scale. Use `MuonLayerSetLearningRate()` for them.
+  have no radius and do not use the scale. `-muon_layer_NAME_learning_rate` is the rate of one layer of any type.
 
 .seealso: `MuonLayer`, `MuonLayerGetRadiusFactor()`, `MuonSetLearningRate()`
 @*/
@@ -69,34 +69,6 @@ PetscErrorCode MuonLayerSetScale(MuonLayer layer, PetscReal scale)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscCall(MuonParametersAssign((PetscObject)layer, "scale", (double)scale));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLayerSetLearningRate - Sets the learning rate of one layer
-
-  Not Collective
-
-  Input Parameters:
-+ layer - the layer
-- rate  - the rate, finite and at least 0
-
-  Options Database Key:
-. -muon_layer_NAME_learning_rate rate - the learning rate of the layer called NAME, that of its optimizer by default
-
-  Level: intermediate
-
-  Note:
-  It replaces the rate of `MuonSetLearningRate()`, or of the layer's optimizer. The schedule multiplies it. In a norm
-  ball scale and shape factor multiply it, too.
-
-.seealso: `MuonLayer`, `MuonSetLearningRate()`, `MuonSetAdamW()`, `MuonLayerSetScale()`
-@*/
-PetscErrorCode MuonLayerSetLearningRate(MuonLayer layer, PetscReal rate)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscCall(MuonParametersAssign((PetscObject)layer, "learning_rate", (double)rate));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -33,17 +33,7 @@ PetscErrorCode MuonLMOCreate(MPI_Comm comm, MuonLMO *lmo)
   PetscCall(PetscHeaderCreate(l, MUONLMO_CLASSID, "MuonLMO", "Linear minimization over a norm ball", "MuonLMO", comm, MuonLMODestroy, MuonLMOView));
   PetscCall(MuonParametersCreate((PetscObject)l));
   PetscCall(MuonNameHash_Private("", &l->layer));
-  l->kind = MUON_LMO_NO_KIND;
-  *lmo    = l;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMODestroyType_Private(MuonLMO lmo)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonParametersDestroyType((PetscObject)lmo));
-  PetscCall(PetscFree(lmo->data));
-  PetscCall(MuonSVDDestroy(&lmo->svd));
+  *lmo = l;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,28 +58,13 @@ static PetscErrorCode MuonLMODestroyType_Private(MuonLMO lmo)
 @*/
 PetscErrorCode MuonLMOSetType(MuonLMO lmo, MuonLMOType type)
 {
-  PetscErrorCode (*create)(MuonLMO);
-  PetscBool same;
-  char      names[256];
+  MuonParameterTypeFn *create;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
   PetscAssertPointer(type, 2);
-  PetscCall(PetscObjectTypeCompare((PetscObject)lmo, type, &same));
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscFunctionListFind(MuonLMOList, type, &create));
-  PetscCall(MuonListNames_Private(MuonLMOList, sizeof(names), names));
-  PetscCheck(create != NULL, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of option -%slmo_type, expected one of: %s", type, ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", names);
-  PetscCall(MuonLMODestroyType_Private(lmo));
-  PetscCall(PetscMemzero(lmo->ops, sizeof(struct _MuonLMOOps)));
-  lmo->kind     = MUON_LMO_NO_KIND;
-  lmo->gathers  = PETSC_FALSE;
-  lmo->ondevice = PETSC_FALSE;
-  lmo->onpairs  = PETSC_FALSE;
-  PetscCall(PetscObjectChangeTypeName((PetscObject)lmo, type));
-  PetscCall((*create)(lmo));
-  PetscCall(MuonParametersSetType((PetscObject)lmo));
-  PetscCall(PetscObjectStateIncrease((PetscObject)lmo));
+  PetscCall(MuonParametersFindType((PetscObject)lmo, type, &create));
+  PetscCall(MuonParametersChangeType((PetscObject)lmo, type, create));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -236,7 +211,7 @@ PetscErrorCode MuonLMOGetPolar(MuonLMO lmo, MuonPolar *polar)
     PetscCall(PetscObjectIncrementTabLevel((PetscObject)lmo->polar, (PetscObject)lmo, 1));
     PetscCall(PetscObjectSetOptions((PetscObject)lmo->polar, ((PetscObject)lmo)->options));
     PetscCall(MuonPolarSetOptionsPrefix(lmo->polar, ((PetscObject)lmo)->prefix));
-    PetscCall(MuonPolarSetWorkspace(lmo->polar, lmo->work));
+    PetscCall(MuonWorkspaceShare(lmo->work, &lmo->polar->work));
   }
   *polar = lmo->polar;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -261,49 +236,32 @@ static PetscErrorCode MuonLMOCheckField_Private(MuonLMO lmo, const MuonMatrix *G
 {
   PetscFunctionBegin;
   lmo->pairs = G->here.pairs;
-  PetscCheck(!lmo->pairs || lmo->onpairs, PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "-%slmo_type %s is of real matrices, and this one is complex", ((PetscObject)lmo)->prefix ? ((PetscObject)lmo)->prefix : "", ((PetscObject)lmo)->type_name);
+  if (lmo->pairs) PetscCall(MuonParametersCheckType((PetscObject)lmo, offsetof(struct _p_MuonLMO, onpairs), NULL, MUON_OF_REALS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Alone, or those of one type that takes several in one call of it */
+/* Alone, or those one behind the other of a type that takes several in one call of it */
 PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonMatrix G[], const MuonMatrix D[], double value[], MuonStatus status[])
 {
-  MuonLMO    *with;
-  MuonMatrix *from, *to;
-  double     *values;
-  MuonStatus *ended;
-  PetscInt   *which, count = 0;
-  MuonMark    mark;
+  MuonMark mark;
 
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc6(n, &with, n, &from, n, &to, n, &values, n, &ended, n, &which));
   PetscCall(PetscLogEventBegin(MUON_LMO, lmo[0], 0, 0, 0));
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(MuonLMOStart_Private(lmo[k]));
     PetscCall(MuonLMOCheckField_Private(lmo[k], &G[k]));
     value[k] = 0.0;
-    if (lmo[k]->ops->applymany == NULL) {
-      PetscCall(MuonWorkspaceMark(lmo[k]->work, &mark));
+  }
+  for (PetscInt k = 0, end; k < n; k = end) {
+    for (end = k + 1; lmo[k]->ops->applymany != NULL && end < n && lmo[end]->ops->applymany == lmo[k]->ops->applymany;) end++;
+    PetscCall(MuonWorkspaceMark(lmo[k]->work, &mark));
+    if (lmo[k]->ops->applymany != NULL) PetscCall((*lmo[k]->ops->applymany)(end - k, lmo + k, G + k, D + k, value + k, status + k));
+    else {
       PetscUseTypeMethod(lmo[k], apply, &G[k], &D[k], &value[k]);
-      PetscCall(MuonWorkspaceRelease(lmo[k]->work, &mark));
       status[k] = lmo[k]->status;
-      continue;
     }
-    with[count]    = lmo[k];
-    from[count]    = G[k];
-    to[count]      = D[k];
-    values[count]  = 0.0;
-    which[count++] = k;
-  }
-  if (count > 0) {
-    PetscCall(MuonWorkspaceMark(with[0]->work, &mark));
-    PetscCall((*with[0]->ops->applymany)(count, with, from, to, values, ended));
-    PetscCall(MuonWorkspaceRelease(with[0]->work, &mark));
-  }
-  for (PetscInt i = 0; i < count; i++) {
-    value[which[i]]  = values[i];
-    status[which[i]] = ended[i];
+    PetscCall(MuonWorkspaceRelease(lmo[k]->work, &mark));
   }
   for (PetscInt k = 0; k < n; k++) {
     /* Inf may be a sum of finite entries */
@@ -311,7 +269,6 @@ PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonM
     lmo[k]->status = status[k];
   }
   PetscCall(PetscLogEventEnd(MUON_LMO, lmo[0], 0, 0, 0));
-  PetscCall(PetscFree6(with, from, to, values, ended, which));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -508,18 +465,16 @@ PetscErrorCode MuonLMOGetNorm(MuonLMO lmo, MuonNorm *norm, PetscBool *known)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOGathers(MuonLMO lmo, PetscBool *gathers)
+PetscBool MuonLMOGathers(MuonLMO lmo)
 {
-  PetscFunctionBegin;
-  *gathers = lmo->gathers || (lmo->polar != NULL && lmo->polar->gathers) ? PETSC_TRUE : PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return lmo->gathers || (lmo->polar != NULL && lmo->polar->gathers) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 PetscErrorCode MuonLMOSetWorkspace(MuonLMO lmo, MuonWorkspace work)
 {
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceShare(work, &lmo->work));
-  if (lmo->polar != NULL) PetscCall(MuonPolarSetWorkspace(lmo->polar, work));
+  if (lmo->polar != NULL) PetscCall(MuonWorkspaceShare(work, &lmo->polar->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -610,7 +565,6 @@ PetscErrorCode MuonLMODestroy(MuonLMO *lmo)
   PetscFunctionBegin;
   MuonDestroyBegin(lmo, MUONLMO_CLASSID);
   PetscCall(MuonLMOReset(*lmo));
-  PetscCall(MuonLMODestroyType_Private(*lmo));
   PetscCall(MuonParametersDestroy((PetscObject)*lmo));
   PetscCall(MuonPolarDestroy(&(*lmo)->polar));
   PetscCall(MuonCompressorDestroy(&(*lmo)->message));

@@ -25,7 +25,7 @@ static PetscErrorCode MuonLMOGetMessage_Private(MuonLMO lmo, MuonCompressor *c)
   PetscCheck(can, PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "-%slmo_type %s: its steps have no natural format, expected %s", ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", ((PetscObject)lmo)->type_name, names);
   if (lmo->message != NULL && ((MuonCompressorStep *)lmo->message->data)->kind != lmo->kind) PetscCall(MuonCompressorDestroy(&lmo->message));
   if (lmo->message == NULL) PetscCall(MuonCompressorCreateStep_Private(PETSC_COMM_SELF, lmo->kind, &lmo->message));
-  if (lmo->message->work != lmo->work) PetscCall(MuonCompressorSetWorkspace(lmo->message, lmo->work));
+  if (lmo->message->work != lmo->work) PetscCall(MuonWorkspaceShare(lmo->work, &lmo->message->work));
   lmo->message->layerhash = lmo->layer;
   *c                      = lmo->message;
   PetscFunctionReturn(PETSC_SUCCESS);

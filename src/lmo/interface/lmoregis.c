@@ -5,8 +5,6 @@ PetscClassId      MUONLMO_CLASSID;
 PetscFunctionList MuonLMOList = NULL;
 PetscLogEvent     MUON_LMO;
 
-static PetscBool MuonLMOPackageInitialized = PETSC_FALSE;
-
 /* The polar factor, where the norm uses one */
 static PetscErrorCode MuonLMOChildren_Private(PetscObject object, MuonParameterObjectFn *call, void *ctx)
 {
@@ -40,14 +38,6 @@ PetscErrorCode MuonLMORegister(const char name[], PetscErrorCode (*function)(Muo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMOFinalizePackage_Private(void)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFunctionListDestroy(&MuonLMOList));
-  MuonLMOPackageInitialized = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@C
   MuonLMOInitializePackage - Registers the class `MuonLMO`, its types and its log event
 
@@ -65,9 +55,7 @@ PetscErrorCode MuonLMOInitializePackage(void)
   MuonParameterClass parameters;
 
   PetscFunctionBegin;
-  if (MuonLMOPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonLMOPackageInitialized = PETSC_TRUE;
-  PetscCall(PetscClassIdRegister("MuonLMO", &MUONLMO_CLASSID));
+  if (MUONLMO_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemzero(&parameters, sizeof(parameters)));
   parameters.family         = "lmo_";
   parameters.type           = "lmo_type";
@@ -77,8 +65,10 @@ PetscErrorCode MuonLMOInitializePackage(void)
   parameters.setfromoptions = (PetscErrorCode(*)(PetscObject))MuonLMOSetFromOptions;
   parameters.children       = MuonLMOChildren_Private;
   parameters.create         = (PetscErrorCode(*)(MPI_Comm, PetscObject *))MuonLMOCreate;
-  parameters.settype        = (PetscErrorCode(*)(PetscObject, const char *))MuonLMOSetType;
-  PetscCall(MuonParametersRegisterClass(MUONLMO_CLASSID, &parameters));
+  parameters.list           = &MuonLMOList;
+  parameters.traits         = offsetof(struct _p_MuonLMO, kind);
+  parameters.behind         = offsetof(struct _p_MuonLMO, memory);
+  PetscCall(MuonParametersRegisterClass("MuonLMO", &MUONLMO_CLASSID, &parameters));
   PetscCall(MuonLMORegister(MUONLMOSPECTRAL, MuonLMOCreate_Spectral, NULL));
   PetscCall(MuonLMORegister(MUONLMONUCLEAR, MuonLMOCreate_Nuclear, NULL));
   PetscCall(MuonLMORegister(MUONLMOSCHATTEN, MuonLMOCreate_Schatten, MuonLMOParameters_Schatten));
@@ -86,6 +76,6 @@ PetscErrorCode MuonLMOInitializePackage(void)
   PetscCall(PetscLogEventRegister("MuonLMO", MUONLMO_CLASSID, &MUON_LMO));
   /* The ranks that own a layer compute, the others do not */
   PetscCall(PetscLogEventSetCollective(MUON_LMO, PETSC_FALSE));
-  PetscCall(MuonPackageRegister_Private("muonlmo", MUONLMO_CLASSID, MuonLMOFinalizePackage_Private));
+  PetscCall(MuonPackageRegister_Private("muonlmo", MUONLMO_CLASSID));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -80,38 +80,29 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
 @*/
 PetscErrorCode MuonSetType(Muon muon, MuonType type)
 {
-  PetscBool   same;
-  const char *of;
-  char        names[512] = "";
-  PetscErrorCode (*create)(Muon);
+  MuonParameterTypeFn *create;
+  PetscBool            same;
+  const char          *of;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscAssertPointer(type, 2);
-  PetscCall(PetscObjectTypeCompare((PetscObject)muon, type, &same));
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscFunctionListFind(MuonList, type, &create));
-  if (create == NULL) PetscCall(MuonListNames_Private(MuonList, sizeof(names), names));
+  PetscCall(MuonParametersFindType((PetscObject)muon, type, &create));
+  if (create == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (muon->rates->preset != NULL) {
     PetscCall(MuonPresetGetType_Private(muon, muon->rates->preset, &of));
     PetscCall(PetscStrcmp(of, type, &same));
     PetscCheck(same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "-%smuon_type %s contradicts -%smuon_preset %s, which is of type %s", MuonPrefix(muon), type, MuonPrefix(muon), muon->rates->preset, of);
   }
-  PetscCheck(create != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_UNKNOWN_TYPE, "-%smuon_type %s: unknown type, expected one of %s", MuonPrefix(muon), type, names);
   PetscCall(MuonResetShards_Private(muon));
-  if (muon->data != NULL) PetscCall(MuonParametersDestroyType((PetscObject)muon));
   PetscTryTypeMethod(muon, destroy);
-  PetscCall(PetscMemzero(muon->ops, sizeof(struct _MuonOps)));
-  muon->data             = NULL;
   muon->setupcalled      = PETSC_FALSE;
   muon->parameters.fixed = PETSC_FALSE;
   muon->nested           = NULL;
   PetscCall(MuonParametersChoose((PetscObject)muon, "momentum_at", PETSC_DETERMINE));
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->parameters.fixed = PETSC_FALSE;
-  PetscCall(PetscObjectChangeTypeName((PetscObject)muon, type));
-  PetscCall(MuonAddonsSetType_Private(muon));
-  PetscCall((*create)(muon));
-  PetscCall(MuonParametersSetType((PetscObject)muon));
+  PetscCall(MuonAddonsSetType_Private(muon, type));
+  PetscCall(MuonParametersChangeType((PetscObject)muon, type, create));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -142,7 +133,7 @@ static PetscErrorCode MuonPropagatePrefix_Private(Muon muon)
 {
   PetscFunctionBegin;
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(PetscObjectSetOptionsPrefix((PetscObject)muon->layer[l], ((PetscObject)muon)->prefix));
-  if (muon->exchange != NULL) PetscCall(MuonExchangeSetOptionsPrefix(muon->exchange, ((PetscObject)muon)->prefix));
+  if (muon->exchange != NULL) PetscCall(PetscObjectSetOptionsPrefix((PetscObject)muon->exchange, ((PetscObject)muon)->prefix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -238,7 +229,7 @@ PetscErrorCode MuonGetExchange(Muon muon, MuonExchange *exchange)
     PetscCall(MuonExchangeCreate(PetscObjectComm((PetscObject)muon), &muon->exchange));
     PetscCall(PetscObjectIncrementTabLevel((PetscObject)muon->exchange, (PetscObject)muon, 1));
     PetscCall(PetscObjectSetOptions((PetscObject)muon->exchange, ((PetscObject)muon)->options));
-    PetscCall(MuonExchangeSetOptionsPrefix(muon->exchange, ((PetscObject)muon)->prefix));
+    PetscCall(PetscObjectSetOptionsPrefix((PetscObject)muon->exchange, ((PetscObject)muon)->prefix));
   }
   *exchange = muon->exchange;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -449,7 +440,6 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscFunctionBegin;
   MuonDestroyBegin(muon, MUON_CLASSID);
   PetscCall(MuonReset(*muon));
-  if ((*muon)->data != NULL) PetscCall(MuonParametersDestroyType((PetscObject)*muon));
   PetscTryTypeMethod(*muon, destroy);
   MuonTryAddons(*muon, destroy, *muon);
   PetscCall(MuonCheckpointsDestroy_Private(*muon));

@@ -27,7 +27,7 @@ PETSC_INTERN PetscErrorCode      MuonChanged_Private(PetscObject, const MuonPara
 PETSC_INTERN PetscErrorCode      MuonChildren_Private(PetscObject, MuonParameterObjectFn *, void *);
 /* The addons registered so far; an addon of a type is active for optimizers of this type */
 PETSC_INTERN PetscErrorCode MuonAddonsCreate_Private(Muon);
-PETSC_INTERN PetscErrorCode MuonAddonsSetType_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonAddonsSetType_Private(Muon, MuonType);
 /* Where -help is given, one line, once, on the keys of a layer's own */
 PETSC_INTERN PetscErrorCode MuonHelpLayer_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonResetShards_Private(Muon);

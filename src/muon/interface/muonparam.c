@@ -388,7 +388,7 @@ PetscErrorCode MuonSetWeightDecay(Muon muon, PetscReal decay, MuonWeightDecaySty
   Note:
   The default rate of 1e-3 does not depend on `MuonSetLearningRate()`, because the two have different meanings. A step
   of AdamW changes every entry by about the rate. A step of Muon has singular values equal to the rate. The schedule
-  multiplies both. `MuonLayerSetLearningRate()` overrides the rate for a layer.
+  multiplies both. `-muon_layer_NAME_learning_rate` overrides the rate for a layer, and is multiplied by the schedule, too.
 
 .seealso: `Muon`, `MuonSetLearningRate()`, `MuonSetLayerTypes()`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`
 @*/

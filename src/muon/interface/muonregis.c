@@ -12,8 +12,7 @@ static struct {
   MuonAddonOps ops[16];
 } MuonAddons;
 
-static PetscBool MuonRegisterAllCalled  = PETSC_FALSE;
-static PetscBool MuonPackageInitialized = PETSC_FALSE;
+static PetscBool MuonRegisterAllCalled = PETSC_FALSE;
 
 /*@C
   MuonRegister - Adds an algorithm to the `Muon` package
@@ -67,11 +66,11 @@ PetscErrorCode MuonAddonsCreate_Private(Muon muon)
     muon->addon[k].ops  = &MuonAddons.ops[k];
     PetscCall(MuonParametersAddPart((PetscObject)muon, MuonAddons.ops[k].rows, MuonAddons.ops[k].size, &muon->addon[k].data));
   }
-  PetscCall(MuonAddonsSetType_Private(muon));
+  PetscCall(MuonAddonsSetType_Private(muon, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonAddonsSetType_Private(Muon muon)
+PetscErrorCode MuonAddonsSetType_Private(Muon muon, MuonType type)
 {
   PetscFunctionBegin;
   for (PetscInt k = 0; k < muon->naddons; k++) {
@@ -79,7 +78,7 @@ PetscErrorCode MuonAddonsSetType_Private(Muon muon)
     PetscBool same;
 
     PetscCall(PetscFunctionListFind(MuonList, muon->addon[k].name, &create));
-    PetscCall(PetscStrcmp(muon->addon[k].name, ((PetscObject)muon)->type_name, &same));
+    PetscCall(PetscStrcmp(muon->addon[k].name, type, &same));
     muon->addon[k].idle = create != NULL && same == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -123,23 +122,10 @@ PetscErrorCode MuonRegisterAll(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@C
-  MuonFinalizePackage - Frees the data of the `Muon` package; called from `PetscFinalize()`
-
-  Not Collective
-
-  Level: developer
-
-.seealso: `MuonInitializePackage()`, `PetscFinalize()`
-@*/
-PetscErrorCode MuonFinalizePackage(void)
+static void MuonFinalize_Private(void)
 {
-  PetscFunctionBegin;
-  PetscCall(PetscFunctionListDestroy(&MuonList));
-  MuonAddons.count       = 0;
-  MuonRegisterAllCalled  = PETSC_FALSE;
-  MuonPackageInitialized = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  MuonAddons.count      = 0;
+  MuonRegisterAllCalled = PETSC_FALSE;
 }
 
 /*@C
@@ -150,32 +136,31 @@ PetscErrorCode MuonFinalizePackage(void)
 
   Level: developer
 
-.seealso: `MuonFinalizePackage()`, `MuonLMOInitializePackage()`, `PetscMuonInitialize()`
+.seealso: `MuonLMOInitializePackage()`, `PetscMuonInitialize()`
 @*/
 PetscErrorCode MuonInitializePackage(void)
 {
-  const MuonParameterClass parameters = {"muon_",
-                                         "muon_type",
-                                         MuonParameters_Private,
-                                         offsetof(struct _p_Muon, parameters),
-                                         offsetof(struct _p_Muon, data),
-                                         0,
-                                         MuonReadAllOptions_Private,
-                                         MuonChanging_Private,
-                                         MuonChildren_Private,
-                                         MuonChangingText_Private,
-                                         MuonChanged_Private,
-                                         MuonHeading_Private,
-                                         NULL,
-                                         NULL};
+  MuonParameterClass what;
 
   PetscFunctionBegin;
-  if (MuonPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonPackageInitialized = PETSC_TRUE;
+  if (MUON_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCompressorInitializePackage()); /* whose misspelled keys are reported, whether or not there is a compressor */
   PetscCall(MuonLMOInitializePackage());        /* keys of compressors are read before there is one */
-  PetscCall(PetscClassIdRegister("Muon", &MUON_CLASSID));
-  PetscCall(MuonParametersRegisterClass(MUON_CLASSID, &parameters));
+  PetscCall(PetscMemzero(&what, sizeof(what)));
+  what.family         = "muon_";
+  what.type           = "muon_type";
+  what.rows           = MuonParameters_Private;
+  what.at             = offsetof(struct _p_Muon, parameters);
+  what.data           = offsetof(struct _p_Muon, data);
+  what.setfromoptions = MuonReadAllOptions_Private;
+  what.changing       = MuonChanging_Private;
+  what.children       = MuonChildren_Private;
+  what.changingtext   = MuonChangingText_Private;
+  what.changed        = MuonChanged_Private;
+  what.heading        = MuonHeading_Private;
+  what.list           = &MuonList;
+  what.finalize       = MuonFinalize_Private;
+  PetscCall(MuonParametersRegisterClass("Muon", &MUON_CLASSID, &what));
   PetscCall(MuonRegisterAll());
   PetscCall(PetscLogEventRegister("MuonSetUp", MUON_CLASSID, &MUON_SetUpEvent));
   PetscCall(PetscLogEventRegister("MuonStep", MUON_CLASSID, &MUON_Step));
@@ -188,6 +173,6 @@ PetscErrorCode MuonInitializePackage(void)
   PetscCall(PetscLogEventRegister("MuonAssembly", MUON_CLASSID, &MUON_Assembly));
   PetscCall(PetscLogEventSetCollective(MUON_Assembly, PETSC_FALSE)); /* as often as a rank owns items */
   PetscCall(PetscLogEventRegister("MuonAssemblyWait", MUON_CLASSID, &MUON_AssemblyWait));
-  PetscCall(MuonPackageRegister_Private("muon", MUON_CLASSID, MuonFinalizePackage));
+  PetscCall(MuonPackageRegister_Private("muon", MUON_CLASSID));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -26,7 +26,6 @@ PetscErrorCode MuonShardGetAssembly_Private(Muon muon, MuonShard *shard, PetscIn
   const MuonGroup group = shard->group;
   const char     *name  = ((PetscObject)shard->layer)->name;
   PetscLogDouble  bytes;
-  PetscBool       gathers;
   MuonLMO         lmo;
   MuonBlock       block;
 
@@ -41,8 +40,7 @@ PetscErrorCode MuonShardGetAssembly_Private(Muon muon, MuonShard *shard, PetscIn
   if (shard->layer->assembly != PETSC_DETERMINE) *kind = (MuonAssemblyKind)shard->layer->assembly;
   else *kind = MuonCheapestAssembly_Private(group->grid->size, *flops, bytes);
   if (*kind != MUON_ASSEMBLY_GRAM) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLMOGathers(lmo, &gathers));
-  PetscCheck(gathers == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": its LMO gathers the matrix on one rank; expected another LMO, allgather or owner", MuonPrefix(muon), name);
+  PetscCheck(MuonLMOGathers(lmo) == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": its LMO gathers the matrix on one rank; expected another LMO, allgather or owner", MuonPrefix(muon), name);
   PetscCheck(MuonBlocksCount_Private(&shard->layer->blocks) == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": it is cut into blocks, expected allgather or owner", MuonPrefix(muon), name);
   PetscCheck(MuonLayerIsEntries(shard->layer) == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
              "-%smuon_assembly gram of layer \"%s\": it is a slice of a vector, whose ranks have entries of it and not rows; expected allgather or owner", MuonPrefix(muon), name);

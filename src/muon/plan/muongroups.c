@@ -17,7 +17,7 @@ static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid,
   PetscFunctionBegin;
   PetscCall(MuonExchangeCreate(muon->nested != NULL ? PETSC_COMM_SELF : grid->size > 1 ? grid->across : PetscObjectComm((PetscObject)muon), exchange));
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)*exchange, (PetscObject)muon, 1));
-  PetscCall(MuonExchangeSetOptionsPrefix(*exchange, ((PetscObject)muon)->prefix));
+  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)*exchange, ((PetscObject)muon)->prefix));
   PetscCall(MuonExchangeSetVotes(*exchange, votes));
   if (alone) PetscCall(MuonExchangeSetType(*exchange, MUONEXCHANGEREPLICATED));
   else if (all->typeset && (votes || all->ownership != MUON_EXCHANGE_OWNERSHIP_RANGES)) PetscCall(MuonExchangeSetType(*exchange, ((PetscObject)all)->type_name));

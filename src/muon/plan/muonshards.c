@@ -55,7 +55,7 @@ static PetscErrorCode MuonCreateIdentity_Private(Muon muon, MuonShard *shard, Pe
   PetscFunctionBegin;
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
   PetscCall(MuonCompressorSetType(*c, MUONCOMPRESSORIDENTITY));
-  PetscCall(MuonCompressorSetWorkspace(*c, muon->work));
+  PetscCall(MuonWorkspaceShare(muon->work, &(*c)->work));
   PetscCall(MuonCompressorSetStream(*c, muon->seed, shard->name, sender, direction));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -101,14 +101,13 @@ static PetscBool MuonRunEnds_Private(const MuonShard *first, const MuonShard *ne
 */
 static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
+  const size_t   batch = *MuonWorkspaceBatch(muon->work);
   MuonShard    **owned;
   MuonLayerTask *task;
   PetscInt       n = 0;
-  size_t         batch;
   MuonMark       mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetBatch(muon->work, &batch));
   PetscCall(PetscMalloc2(group->nshards, &owned, group->nshards, &task));
   for (PetscInt k = 0; k < group->nshards; k++) {
     if (MuonShardOwns(&group->shard[group->exchange->order[k]])) owned[n++] = &group->shard[group->exchange->order[k]];

@@ -205,7 +205,7 @@ static PetscErrorCode MuonSpreadWeights_Private(Muon muon, MuonGroup group)
 
     PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole[k]));
     W = MuonShardPart(shard, &whole[k]);
-    PetscCall(MuonExchangeSpreadBegin(group->exchange, MuonShardNumber(shard), &W));
+    PetscCall(MuonExchangeArraysBegin(group->exchange, MUON_EXCHANGE_DOWN, MuonShardNumber(shard), &W, NULL));
   }
   if (spread) PetscCall(MuonExchangeReduceEnd(group->exchange));
   for (PetscInt k = 0; k < group->nshards; k++) {

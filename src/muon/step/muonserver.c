@@ -47,7 +47,7 @@ PetscErrorCode MuonServerSum_Private(MuonShard *shard, const MuonArray *sum, Muo
     const double *const weight = shard->group->grid->weight;
     MuonArray           one;
 
-    PetscCall(MuonExchangeGatherGet(shard->group->exchange, MuonShardNumber(shard), j, &one));
+    one = MuonExchangeGatherGet(shard->group->exchange, MuonShardNumber(shard), j);
     MuonArrayAxpby(weight != NULL ? weight[j] : 1, &one, j > 0 ? 1 : 0, sum);
   }
   PetscCall(PetscLogEventEnd(MUON_Aggregate, shard->muon, 0, 0, 0));

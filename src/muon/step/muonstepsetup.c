@@ -125,12 +125,9 @@ static PetscErrorCode MuonCheckSlots_Private(Muon muon, const MuonShard *shard)
   const char *const held = MuonLayerHasSlot(layer, MUON_SLOT_MOVE), *key = held;
   double            largest;
   MuonArray         W;
-  char              types[256] = "";
 
   PetscFunctionBegin;
-  if (!layer->onrows && shard->port->ranges != NULL) PetscCall(MuonParametersListTypes(MUONLAYER_CLASSID, offsetof(struct _p_MuonLayer, onrows), sizeof(types), types));
-  PetscCheck(layer->onrows || shard->port->ranges == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_type %s: its rows are spread over %d ranks, expected a matrix on one rank, or the type %s", MuonPrefix(muon),
-             ((PetscObject)layer)->name, ((PetscObject)layer)->type_name, shard->group->grid->size, types);
+  if (shard->port->ranges != NULL) PetscCall(MuonParametersCheckType((PetscObject)layer, offsetof(struct _p_MuonLayer, onrows), NULL, "needs a matrix on one rank, and the rows of this one are spread"));
   for (int place = MUON_SLOT_BEFORE; place < MUON_SLOT_MOVE && key == NULL; place++) key = MuonLayerHasSlot(layer, (MuonSlotPlace)place);
   if (key == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(shard->group->ops->votes == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_%s: -%smuon_type %s makes steps of its own, expected none, or another type of the optimizer", MuonPrefix(muon),
@@ -167,39 +164,33 @@ static PetscErrorCode MuonCheckForm_Private(Muon muon, const MuonShard *shard)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The reason why a step cannot take a complex layer: the option with its value, and what was expected; empty if it can */
-static PetscErrorCode MuonPairsReason_Private(Muon muon, const MuonShard *shard, size_t length, char reason[])
+static PetscErrorCode MuonCheckPairs_Private(Muon muon, const MuonShard *shard)
 {
-  const MuonLayer      layer = shard->layer;
-  const MuonCompressor c     = shard->up->onpairs ? shard->down : shard->up;
-  const char          *key   = NULL;
-  MuonLMO              lmo;
-  MuonPolar            polar = NULL;
-  PetscBool            spectral;
-  char                 types[256];
+  const MuonLayer   layer = shard->layer;
+  const MPI_Comm    comm  = PetscObjectComm((PetscObject)muon);
+  const char *const name = ((PetscObject)layer)->name, *const prefix = MuonPrefix(muon), *key = NULL;
+  MuonLMO   lmo;
+  MuonPolar polar;
+  PetscBool spectral;
 
   PetscFunctionBegin;
-  reason[0] = '\0';
-  PetscCall(MuonLayerGetLMO(layer, &lmo));
-  PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &spectral));
-  if (spectral) PetscCall(MuonLMOGetPolar(lmo, &polar));
+  if (!layer->shape.pairs) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(shard->group->ops->votes == PETSC_FALSE, comm, PETSC_ERR_SUP, "Layer \"%s\" is complex: -%smuon_type %s votes on signs, expected another", name, prefix, ((PetscObject)muon)->type_name);
+  PetscCheck(shard->port->ranges == NULL, comm, PETSC_ERR_SUP, "Layer \"%s\" is complex: its rows are spread over %d ranks, expected another -%smuon_exchange_type", name, shard->group->grid->size, prefix);
+  PetscCheck(muon->state_precision <= MUON_STATE_PRECISION_SINGLE, comm, PETSC_ERR_SUP, "Layer \"%s\" is complex: -%smuon_state_precision %s is of real matrices, expected native or single", name, prefix, MuonStatePrecisions[muon->state_precision]);
+  PetscCheck(muon->weight_decay_style != MUON_WEIGHT_DECAY_CAUTIOUS, comm, PETSC_ERR_SUP, "Layer \"%s\" is complex: -%smuon_weight_decay_style cautious compares signs, expected decoupled or coupled", name, prefix);
   for (int place = MUON_SLOT_BEFORE; place <= MUON_SLOT_MOVE && key == NULL; place++) key = MuonLayerHasSlot(layer, (MuonSlotPlace)place);
-  if (shard->group->ops->votes) PetscCall(PetscSNPrintf(reason, length, "-%smuon_type %s votes on signs, expected another", MuonPrefix(muon), ((PetscObject)muon)->type_name));
-  else if (shard->port->ranges != NULL) PetscCall(PetscSNPrintf(reason, length, "its rows are spread over %d ranks, expected another -%smuon_exchange_type", shard->group->grid->size, MuonPrefix(muon)));
-  else if (muon->state_precision > MUON_STATE_PRECISION_SINGLE) PetscCall(PetscSNPrintf(reason, length, "-%smuon_state_precision %s is of real matrices, expected native or single", MuonPrefix(muon), MuonStatePrecisions[muon->state_precision]));
-  else if (!layer->onpairs) {
-    PetscCall(MuonParametersListTypes(MUONLAYER_CLASSID, offsetof(struct _p_MuonLayer, onpairs), sizeof(types), types));
-    PetscCall(PetscSNPrintf(reason, length, "type %s is of real matrices, expected %s", ((PetscObject)layer)->type_name, types));
-  } else if (muon->weight_decay_style == (int)MUON_WEIGHT_DECAY_CAUTIOUS) PetscCall(PetscSNPrintf(reason, length, "-%smuon_weight_decay_style cautious compares signs, expected decoupled or coupled", MuonPrefix(muon)));
-  else if (!c->onpairs) {
-    PetscCall(MuonParametersListTypes(MUONCOMPRESSOR_CLASSID, offsetof(struct _p_MuonCompressor, onpairs), sizeof(types), types));
-    PetscCall(PetscSNPrintf(reason, length, "compressor %s is of real matrices, expected %s", ((PetscObject)c)->type_name, types));
-  } else if (key != NULL) PetscCall(PetscSNPrintf(reason, length, "-%smuon_layer_%s_%s is of real matrices, expected none", MuonPrefix(muon), ((PetscObject)layer)->name, key));
-  else if (layer->ops->applylmo != NULL && !lmo->onpairs) PetscCall(PetscSNPrintf(reason, length, "-lmo_type %s is of real matrices, expected another", ((PetscObject)lmo)->type_name));
-  else if (layer->ops->applylmo != NULL && spectral && !polar->onpairs) {
-    PetscCall(MuonParametersListTypes(MUONPOLAR_CLASSID, offsetof(struct _p_MuonPolar, onpairs), sizeof(types), types));
-    PetscCall(PetscSNPrintf(reason, length, "-lmo_polar_type %s is of real matrices, expected %s", ((PetscObject)polar)->type_name, types));
-  }
+  PetscCheck(key == NULL, comm, PETSC_ERR_SUP, "Layer \"%s\" is complex: -%smuon_layer_%s_%s is of real matrices, expected none", name, prefix, name, key);
+  PetscCall(MuonParametersCheckType((PetscObject)layer, offsetof(struct _p_MuonLayer, onpairs), NULL, MUON_OF_REALS));
+  PetscCall(MuonParametersCheckType((PetscObject)shard->up, offsetof(struct _p_MuonCompressor, onpairs), NULL, MUON_OF_REALS));
+  PetscCall(MuonParametersCheckType((PetscObject)shard->down, offsetof(struct _p_MuonCompressor, onpairs), NULL, MUON_OF_REALS));
+  if (layer->ops->applylmo == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  PetscCall(MuonParametersCheckType((PetscObject)lmo, offsetof(struct _p_MuonLMO, onpairs), name, MUON_OF_REALS));
+  PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &spectral));
+  if (!spectral) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLMOGetPolar(lmo, &polar));
+  PetscCall(MuonParametersCheckType((PetscObject)polar, offsetof(struct _p_MuonPolar, onpairs), name, MUON_OF_REALS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -217,8 +208,7 @@ PetscErrorCode MuonCheckShards_Private(Muon muon)
     PetscCall(MuonCheckForm_Private(muon, shard));
     PetscCall(MuonCheckSharp_Private(muon, shard));
     PetscCall(MuonCheckSlots_Private(muon, shard));
-    if (shard->layer->shape.pairs) PetscCall(MuonPairsReason_Private(muon, shard, sizeof(reason), reason));
-    PetscCheck(!shard->layer->shape.pairs || reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "Layer \"%s\" is complex: %s", name, reason);
+    PetscCall(MuonCheckPairs_Private(muon, shard));
     if (shard->downlink != MUON_DOWNLINK_STEP) continue;
     PetscCall(MuonLayerCanEncode_Private(shard->layer, sizeof(reason), reason));
     PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%s%s_downlink step of layer \"%s\": %s; -%smuon_layer_%s_%s_downlink weights sends its weights instead", MuonPrefix(muon), type, name, reason, MuonPrefix(muon),

@@ -37,15 +37,6 @@ PetscErrorCode MuonPolarCreate(MPI_Comm comm, MuonPolar *polar)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarDestroyType_Private(MuonPolar polar)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonParametersDestroyType((PetscObject)polar));
-  PetscCall(PetscFree(polar->data));
-  PetscCall(MuonSVDDestroy(&polar->svd));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@C
   MuonPolarSetType - Sets the method that computes the polar factor
 
@@ -64,31 +55,14 @@ static PetscErrorCode MuonPolarDestroyType_Private(MuonPolar polar)
 @*/
 PetscErrorCode MuonPolarSetType(MuonPolar polar, MuonPolarType type)
 {
-  PetscErrorCode (*create)(MuonPolar);
-  PetscBool same;
-  char      names[256];
+  MuonParameterTypeFn *create;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscAssertPointer(type, 2);
-  PetscCall(PetscObjectTypeCompare((PetscObject)polar, type, &same));
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscFunctionListFind(MuonPolarList, type, &create));
-  PetscCall(MuonListNames_Private(MuonPolarList, sizeof(names), names));
-  PetscCheck(create != NULL, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of option -%slmo_polar_type, expected one of: %s", type, MuonPolarPrefix_Private(polar), names);
-  PetscCall(MuonPolarDestroyType_Private(polar));
-  PetscCall(PetscMemzero(polar->ops, sizeof(struct _MuonPolarOps)));
-  polar->ownprecision = PETSC_DETERMINE;
-  polar->products     = PETSC_FALSE;
-  polar->gathers      = PETSC_FALSE;
-  polar->ondevice     = PETSC_FALSE;
-  polar->onpairs      = PETSC_FALSE;
-  polar->rowwise      = PETSC_FALSE;
-  polar->leaves       = PETSC_FALSE;
-  PetscCall((*create)(polar));
-  PetscCall(PetscObjectChangeTypeName((PetscObject)polar, type));
-  PetscCall(MuonParametersSetType((PetscObject)polar));
-  PetscCall(PetscObjectStateIncrease((PetscObject)polar));
+  PetscCall(MuonParametersFindType((PetscObject)polar, type, &create));
+  if (create != NULL) polar->ownprecision = PETSC_DETERMINE;
+  PetscCall(MuonParametersChangeType((PetscObject)polar, type, create));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -257,13 +231,6 @@ PetscErrorCode MuonPolarSetUp(MuonPolar polar)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarSetWorkspace(MuonPolar polar, MuonWorkspace work)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceShare(work, &polar->work));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonPolarDescribeBLAS(size_t length, char text[], PetscBool *slow)
 {
   MuonKernelBLAS blas;
@@ -373,7 +340,6 @@ PetscErrorCode MuonPolarDestroy(MuonPolar *polar)
   MuonDestroyBegin(polar, MUONPOLAR_CLASSID);
   PetscCall(MuonPolarReset(*polar));
   PetscCall(MuonViewerAndFormatDestroy((void **)&(*polar)->monitor));
-  PetscCall(MuonPolarDestroyType_Private(*polar));
   PetscCall(MuonParametersDestroy((PetscObject)*polar));
   PetscCall(PetscHeaderDestroy(polar));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -154,8 +154,7 @@ PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Ma
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscCheck(n >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "MuonPolar with options prefix \"%s\": %" PetscInt_FMT " matrices", MuonPolarPrefix_Private(polar), n);
   PetscCall(MuonPolarSetDefaultType_Private(polar));
-  PetscCheck(!PetscDefined(USE_COMPLEX) || polar->onpairs, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "-%slmo_polar_type %s is of real matrices, and those of this PETSc are complex", MuonPolarPrefix_Private(polar),
-             ((PetscObject)polar)->type_name);
+  if (PetscDefined(USE_COMPLEX)) PetscCall(MuonParametersCheckType((PetscObject)polar, offsetof(struct _p_MuonPolar, onpairs), NULL, MUON_OF_REALS));
   for (PetscInt k = 0; k < n; k++) {
     PetscValidHeaderSpecific(G[k], MAT_CLASSID, 3);
     PetscValidHeaderSpecific(Q[k], MAT_CLASSID, 4);

@@ -5,8 +5,6 @@ PetscClassId      MUONPOLAR_CLASSID;
 PetscFunctionList MuonPolarList = NULL;
 PetscLogEvent     MUON_Polar;
 
-static PetscBool MuonPolarPackageInitialized = PETSC_FALSE;
-
 static const char *const MuonPolarLibraries[] = {"blas", "onednn", "MuonKernelProducts", "MUON_PRODUCTS_", NULL};
 
 static const MuonParameter MuonPolarParameters[] = {
@@ -58,15 +56,6 @@ PetscErrorCode MuonPolarRegister(const char name[], PetscErrorCode (*function)(M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarFinalizePackage_Private(void)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFunctionListDestroy(&MuonPolarList));
-  MuonKernelBF16Free();
-  MuonPolarPackageInitialized = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@C
   MuonPolarInitializePackage - Registers the class `MuonPolar`, its types and its log event
 
@@ -84,9 +73,7 @@ PetscErrorCode MuonPolarInitializePackage(void)
   MuonParameterClass parameters;
 
   PetscFunctionBegin;
-  if (MuonPolarPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonPolarPackageInitialized = PETSC_TRUE;
-  PetscCall(PetscClassIdRegister("MuonPolar", &MUONPOLAR_CLASSID));
+  if (MUONPOLAR_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemzero(&parameters, sizeof(parameters)));
   parameters.family         = "lmo_polar_";
   parameters.type           = "lmo_polar_type";
@@ -96,10 +83,13 @@ PetscErrorCode MuonPolarInitializePackage(void)
   parameters.data           = offsetof(struct _p_MuonPolar, data);
   parameters.setfromoptions = (PetscErrorCode(*)(PetscObject))MuonPolarSetFromOptions;
   parameters.create         = (PetscErrorCode(*)(MPI_Comm, PetscObject *))MuonPolarCreate;
-  parameters.settype        = (PetscErrorCode(*)(PetscObject, const char *))MuonPolarSetType;
+  parameters.list           = &MuonPolarList;
+  parameters.traits         = offsetof(struct _p_MuonPolar, products);
+  parameters.behind         = offsetof(struct _p_MuonPolar, memory);
+  parameters.finalize       = MuonKernelBF16Free;
   parameters.changed        = MuonPolarChanged_Private;
   parameters.changingtext   = MuonPolarChangingText_Private;
-  PetscCall(MuonParametersRegisterClass(MUONPOLAR_CLASSID, &parameters));
+  PetscCall(MuonParametersRegisterClass("MuonPolar", &MUONPOLAR_CLASSID, &parameters));
   PetscCall(MuonPolarRegister(MUONPOLARNEWTONSCHULZ, MuonPolarCreate_NewtonSchulz, MuonPolarParameters_NewtonSchulz));
   PetscCall(MuonPolarRegister(MUONPOLARGRAM, MuonPolarCreate_Gram, MuonPolarParameters_Gram));
   PetscCall(MuonPolarRegister(MUONPOLARSVD, MuonPolarCreate_SVD, NULL));
@@ -109,6 +99,6 @@ PetscErrorCode MuonPolarInitializePackage(void)
   PetscCall(PetscLogEventRegister("MuonPolar", MUONPOLAR_CLASSID, &MUON_Polar));
   /* The ranks that own a layer compute, the others do not */
   PetscCall(PetscLogEventSetCollective(MUON_Polar, PETSC_FALSE));
-  PetscCall(MuonPackageRegister_Private("muonpolar", MUONPOLAR_CLASSID, MuonPolarFinalizePackage_Private));
+  PetscCall(MuonPackageRegister_Private("muonpolar", MUONPOLAR_CLASSID));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

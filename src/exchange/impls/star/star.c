@@ -1,12 +1,5 @@
 #include <petscmuon/private/muonexchangeimpl.h> /*I "petscmuonexchange.h" I*/
 
-static PetscErrorCode MuonExchangeAssign_Star(MuonExchange exchange)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscArrayzero(exchange->owner, exchange->nitems));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*MC
   MUONEXCHANGESTAR - "star" - Worker 0 owns every layer
 
@@ -28,9 +21,8 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Star(MuonExchange exchange)
 {
   PetscFunctionBegin;
-  exchange->ownership   = MUON_EXCHANGE_OWNERSHIP_ONE;
-  exchange->ops->assign = MuonExchangeAssign_Star;
-  exchange->ops->up     = MuonExchangePacketsGather;
-  exchange->ops->down   = MuonExchangePacketsBroadcast;
+  exchange->ownership = MUON_EXCHANGE_OWNERSHIP_ONE;
+  exchange->ops->up   = MuonExchangePacketsGather;
+  exchange->ops->down = MuonExchangePacketsBroadcast;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

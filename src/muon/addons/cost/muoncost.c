@@ -168,7 +168,7 @@ static PetscErrorCode MuonCostOfGroup_Private(const MuonGroup group, int way, co
   PetscCall(MuonParametersAssign((PetscObject)other, "assignment", (double)mine->assignment));
   PetscCall(MuonExchangeSetItems(other, mine->nitems, mine->item));
   PetscCall(MuonExchangeSetUp(other));
-  PetscCall(MuonExchangeIsLegal(other, Ways[way].mode, &allowed));
+  allowed = MuonExchangeIsLegal(other, Ways[way].mode);
   if (allowed == PETSC_FALSE) *legal = PETSC_FALSE;
   PetscCall(PetscCalloc1(2 * mine->nworkers, &share));
   PetscCall(PetscMemzero(m, 3 * sizeof(*m)));

@@ -55,6 +55,8 @@ static PetscErrorCode MuonSetUpDeviceMPI_Private(Muon muon, const char name[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static const char Without[] = "has no kernels for weights in the memory of a device";
+
 /* Errors on every rank alike, since all have the same layers and options */
 static PetscErrorCode MuonDeviceConfigure_Private(Muon muon)
 {
@@ -69,21 +71,17 @@ static PetscErrorCode MuonDeviceConfigure_Private(Muon muon)
     MuonPolar            polar;
     PetscBool            spectral;
     const char *const    name = ((PetscObject)shard->layer)->name;
-    const MPI_Comm       comm = PetscObjectComm((PetscObject)muon);
-    char                 types[256];
 
     if (shard->layer->shape.memory == MUON_HOST) continue;
     if (first == NULL) first = name;
-    for (int way = 0; way < 2; way++) PetscCheck(c[way]->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which compressor %s has no kernels", name, ((PetscObject)c[way])->type_name);
+    for (int way = 0; way < 2; way++) PetscCall(MuonParametersCheckType((PetscObject)c[way], offsetof(struct _p_MuonCompressor, ondevice), NULL, Without));
     if (shard->layer->ops->applylmo == NULL) continue;
     PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
-    PetscCheck(lmo->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_type %s has no kernels", name, ((PetscObject)lmo)->type_name);
+    PetscCall(MuonParametersCheckType((PetscObject)lmo, offsetof(struct _p_MuonLMO, ondevice), name, Without));
     PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &spectral));
     if (spectral == PETSC_FALSE || shard->rowwise) continue;
     PetscCall(MuonLMOGetPolar(lmo, &polar));
-    if (polar->ondevice) continue;
-    PetscCall(MuonParametersListTypes(MUONPOLAR_CLASSID, offsetof(struct _p_MuonPolar, ondevice), sizeof(types), types));
-    SETERRQ(comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_polar_type %s has no kernels, expected %s", name, ((PetscObject)polar)->type_name, types);
+    PetscCall(MuonParametersCheckType((PetscObject)polar, offsetof(struct _p_MuonPolar, ondevice), name, Without));
   }
   use->used = first != NULL ? PETSC_TRUE : PETSC_FALSE;
   if (first != NULL) PetscCall(MuonSetUpDeviceMPI_Private(muon, first));
@@ -103,7 +101,7 @@ static PetscErrorCode MuonDeviceStart_Private(Muon muon)
   MuonDeviceUse *use = MuonDeviceOf(muon);
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceSetBatch(muon->work, (size_t)use->batch));
+  *MuonWorkspaceBatch(muon->work) = (size_t)use->batch;
   if (use->used == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   MuonDeviceGet()->setstream(use->stream);
   MuonDeviceGet()->moved(use->bytes, use->copies);

@@ -149,9 +149,9 @@ static PetscErrorCode EF21MeterCollect_Private(Muon muon, EF21Meter *meter)
 
   The theory of EF21-Muon requires contraction in the dual norm from the workers' compressors and in the norm itself
   from the servers' compressors. But alpha holds in the Frobenius norm. Top-K can have a contraction of 1 or more in
-  the spectral norm, and no step size compensates for this. The norms are those of `MuonLayerComputeDualNorm()` and
-  `MuonLayerComputeNorm()`, without the layer's scale and shape factor. If the optimizer of a layer is not
-  `MUONLAYERLMO`, it is the Frobenius norm.
+  the spectral norm, and no step size compensates for this. The norm is that of the layer's `MuonLMO`, without the layer's
+  scale and shape factor; with blocks it is the largest of their norms, and the dual norm the sum of their dual norms. If
+  the optimizer of a layer is not `MUONLAYERLMO`, it is the Frobenius norm.
 
   The compressor identity and the downlink step are exact and have no line. With `-ef21_init gradient` the messages up
   of the first step are the gradients in single precision, with an error of that precision, unless values are double. A

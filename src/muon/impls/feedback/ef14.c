@@ -57,13 +57,6 @@ static PetscErrorCode MuonVisitState_EF14(Muon muon, MuonShard *shard, MuonState
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonConfigure_EF14(Muon muon)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonFeedbackConfigure_Private(muon, sizeof(FeedbackShard)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*MC
   MUONEF14 - Muon with classic error feedback: the compression error is added to the next gradient
 
@@ -113,10 +106,9 @@ static PetscErrorCode MuonCreate_EF14(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&ef14));
-  PetscCall(MuonCreate_Feedback(muon, ef14));
+  PetscCall(MuonCreate_Feedback(muon, ef14, sizeof(FeedbackShard)));
   muon->ops->momentum_at = MUON_MOMENTUM_AT_SERVER;
   muon->ops->asis        = PETSC_TRUE;
-  muon->ops->configure   = MuonConfigure_EF14;
   muon->ops->send        = MuonSend_EF14;
   muon->ops->commit      = MuonCommit_EF14;
   muon->ops->visitstate  = MuonVisitState_EF14;

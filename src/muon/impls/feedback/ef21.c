@@ -125,7 +125,7 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
              MuonPrefix(muon));
   PetscCheck(MuonPhases(muon) == 1 || ef21->init == MUON_EF21_INIT_ZERO, comm, PETSC_ERR_SUP, "-%sef21_init gradient with -local_stagger: layers have first steps of their own, expected zero", MuonPrefix(muon));
   PetscCall(EF21MeterSetUp_Private(muon));
-  PetscCall(MuonFeedbackConfigure_Private(muon, sizeof(EF21Shard)));
+  PetscCall(MuonConfigure_Feedback(muon));
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard           *shard  = &muon->shard[p];
     EF21Shard           *state  = (EF21Shard *)shard->data;
@@ -225,7 +225,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   References:
 . * - K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, arXiv:2510.00643
 
-.seealso: `Muon`, `MuonType`, `MuonSetType()`, `MUONDENSE`, `MuonEF21GetCompressor()`, `MuonEF21GetServerCompressor()`, `MuonCompressor`, `MuonExchange`
+.seealso: `Muon`, `MuonType`, `MuonSetType()`, `MUONDENSE`, `MuonGetLayerCompressors()`, `MuonCompressor`, `MuonExchange`
 M*/
 static PetscErrorCode MuonCreate_EF21(Muon muon)
 {
@@ -233,7 +233,7 @@ static PetscErrorCode MuonCreate_EF21(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&ef21));
-  PetscCall(MuonCreate_Feedback(muon, ef21));
+  PetscCall(MuonCreate_Feedback(muon, ef21, sizeof(EF21Shard)));
   muon->ops->asis       = PETSC_TRUE;
   muon->ops->configure  = MuonConfigure_EF21;
   muon->ops->send       = MuonSend_EF21;

@@ -27,7 +27,7 @@ PetscErrorCode MuonFeedbackMake_Private(Muon muon, int down, MuonCompressor *c)
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)*c, (PetscObject)muon, 1));
   PetscCall(MuonFeedbackPlace_Private(muon, down, *c));
-  PetscCall(MuonCompressorSetWorkspace(*c, muon->work));
+  PetscCall(MuonWorkspaceShare(muon->work, &(*c)->work));
   PetscCall(MuonCompressorSetType(*c, MUONCOMPRESSORIDENTITY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -90,7 +90,7 @@ static PetscErrorCode MuonFeedbackConfigureOne_Private(Muon muon, MuonShard *sha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonFeedbackConfigure_Private(Muon muon, size_t bytes)
+PetscErrorCode MuonConfigure_Feedback(Muon muon)
 {
   PetscInt       indexbits = 0;
   PetscLogDouble entries   = 1;
@@ -116,7 +116,7 @@ PetscErrorCode MuonFeedbackConfigure_Private(Muon muon, size_t bytes)
     for (int down = 0; down < 2; down++) PetscCall(MuonFeedbackConfigureOne_Private(muon, shard, down, indexbits));
     (void)MuonParametersFind((PetscObject)shard->layer, key, &own);
     shard->downlink = *(MuonDownlink *)own;
-    PetscCall(PetscCalloc1(bytes, (char **)&shard->data));
+    PetscCall(PetscCalloc1(((MuonFeedback *)muon->data)->bytes, (char **)&shard->data));
     ((FeedbackShard *)shard->data)->keeps = shard->up->assignment ? PETSC_FALSE : PETSC_TRUE;
   }
   for (int down = 0; down < 2; down++) muon->compressor[down]->parameters.fixed = PETSC_TRUE; /* another type would be silently without effect */
@@ -161,20 +161,21 @@ PetscErrorCode MuonDestroy_Feedback(Muon muon)
 {
   PetscFunctionBegin;
   for (int down = 0; down < 2; down++) PetscCall(MuonCompressorDestroy(&muon->compressor[down]));
-  PetscCall(PetscFree(muon->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  MuonEF21GetCompressor - Gets the compressor from workers to servers whose parameters all layers inherit
+  MuonGetLayerCompressors - Gets the compressors of both directions of one layer, or those whose parameters all layers inherit
 
   Not Collective
 
-  Input Parameter:
-. muon - an optimizer of type `MUONEF21`
+  Input Parameters:
++ muon  - an optimizer of type `MUONEF21` or `MUONEF14`; set up, if a layer is given
+- layer - one of its layers that is not frozen, or `NULL` for the compressors for all layers
 
-  Output Parameter:
-. compressor - the compressor, borrowed
+  Output Parameters:
++ up   - the compressor from workers to servers, of a layer that of this rank as a worker, borrowed; may be `NULL`
+- down - the compressor from servers to workers, borrowed; may be `NULL`
 
   Options Database Keys:
 + -ef21_compressor type                     - one of the values of `MuonCompressorType`
@@ -184,99 +185,44 @@ PetscErrorCode MuonDestroy_Feedback(Muon muon)
 . -ef21_compressor_qsgd_block_length n      - entries of a block that share a scale
 . -ef21_compressor_qsgd_block_norm (max|l2) - the norm that is this scale
 . -ef21_compressor_line_norm p              - exponent of the norm by which rows or columns are chosen
-- -ef21_compressor_values values            - how values are written (native|double|single|bf16|natural|2bit)
+. -ef21_compressor_values values            - how values are written (native|double|single|bf16|natural|2bit)
+- -ef21_server_compressor type              - the compressor down, followed by the same keys; for `MUONEF14` they begin with ef14
 
   Level: intermediate
 
-  Note:
-  Parameters set here before `MuonSetUp()` apply to all layers of the optimizer lmo (`-ef21_compressor_layers`) that are
-  not too small (`-ef21_compressor_min_entries`). `-muon_layer_NAME_ef21_compressor topk` and the keys below it apply
-  to one layer, of any optimizer and size. After `MuonSetUp()` the type is fixed, and so is the format of the values of uncompressed layers; other
-  parameters act at the next step, for layers without a value of their own.
+  Notes:
+  Parameters of the compressors for all layers that are set before `MuonSetUp()` apply to all layers of the optimizer lmo
+  (`-ef21_compressor_layers`) that are not too small (`-ef21_compressor_min_entries`). `-muon_layer_NAME_ef21_compressor topk` and the
+  keys below it apply to one layer, of any optimizer and size. After `MuonSetUp()` the type is fixed, and so is the format of the values of
+  uncompressed layers; other parameters act at the next step, for layers without a value of their own.
 
-.seealso: `Muon`, `MUONEF21`, `MuonEF21GetServerCompressor()`, `MuonEF21GetLayerCompressors()`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`
+  With `-ef21_downlink step` a layer's server sends the step itself and uses no compressor.
+
+.seealso: `Muon`, `MUONEF21`, `MUONEF14`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonGetLayerState()`
 @*/
-PetscErrorCode MuonEF21GetCompressor(Muon muon, MuonCompressor *compressor)
+PetscErrorCode MuonGetLayerCompressors(Muon muon, MuonLayer layer, MuonCompressor *up, MuonCompressor *down)
 {
-  PetscFunctionBegin;
-  MuonGetOfType(muon, MUON_CLASSID, MUONEF21, compressor, muon->compressor[0]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonEF21GetServerCompressor - Gets the compressor from servers to workers whose parameters all layers inherit
-
-  Not Collective
-
-  Input Parameter:
-. muon - an optimizer of type `MUONEF21`
-
-  Output Parameter:
-. compressor - the compressor, borrowed
-
-  Options Database Keys:
-+ -ef21_server_compressor type                     - one of the values of `MuonCompressorType`
-. -ef21_server_compressor_ratio ratio              - fraction of the entries, rows or columns that is sent, see `MuonCompressorSetRatio()`
-. -ef21_server_compressor_rank rank                - the rank
-. -ef21_server_compressor_bits bits                - bits of a quantized entry
-. -ef21_server_compressor_qsgd_block_length n      - entries of a block that share a scale
-. -ef21_server_compressor_qsgd_block_norm (max|l2) - the norm that is this scale
-. -ef21_server_compressor_line_norm p              - exponent of the norm by which rows or columns are chosen
-- -ef21_server_compressor_values values            - how values are written (native|double|single|bf16|natural|2bit)
-
-  Level: intermediate
-
-  Note:
-  With `-ef21_downlink step` a layer's server sends the step itself and uses no
-  compressor.
-
-.seealso: `Muon`, `MUONEF21`, `MuonEF21GetCompressor()`, `MuonEF21GetLayerCompressors()`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`
-@*/
-PetscErrorCode MuonEF21GetServerCompressor(Muon muon, MuonCompressor *compressor)
-{
-  PetscFunctionBegin;
-  MuonGetOfType(muon, MUON_CLASSID, MUONEF21, compressor, muon->compressor[1]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonEF21GetLayerCompressors - Gets the two compressors of one layer
-
-  Not Collective
-
-  Input Parameters:
-+ muon  - an optimizer of type `MUONEF21`, set up
-- layer - one of its layers that is not frozen
-
-  Output Parameters:
-+ up   - from this rank as a worker to the layer's server, borrowed; may be `NULL`
-- down - from the layer's server to the workers, borrowed; may be `NULL`
-
-  Level: advanced
-
-.seealso: `Muon`, `MUONEF21`, `MuonEF21GetCompressor()`, `MuonEF21GetServerCompressor()`, `MuonGetLayerState()`
-@*/
-PetscErrorCode MuonEF21GetLayerCompressors(Muon muon, MuonLayer layer, MuonCompressor *up, MuonCompressor *down)
-{
-  MuonShard *shard;
+  MuonShard *shard = NULL;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  MuonCheckType(muon, MUONEF21);
-  PetscCall(MuonShardFind(muon, layer, &shard));
-  if (up != NULL) *up = shard->up;
-  if (down != NULL) *down = shard->down;
+  PetscCheck(muon->compressor[0] != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "A Muon of type %s has no compressors, expected type ef21 or ef14", ((PetscObject)muon)->type_name != NULL ? ((PetscObject)muon)->type_name : "(not set)");
+  if (layer != NULL) PetscCall(MuonShardFind(muon, layer, &shard));
+  if (up != NULL) *up = shard != NULL ? shard->up : muon->compressor[0];
+  if (down != NULL) *down = shard != NULL ? shard->down : muon->compressor[1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCreate_Feedback(Muon muon, void *data)
+PetscErrorCode MuonCreate_Feedback(Muon muon, void *data, size_t bytes)
 {
   PetscFunctionBegin;
-  muon->data                = data;
-  muon->ops->setfromoptions = MuonSetFromOptions_Feedback;
-  muon->ops->view           = MuonView_Feedback;
-  muon->ops->reset          = MuonReset_Feedback;
-  muon->ops->destroy        = MuonDestroy_Feedback;
+  muon->data                    = data;
+  ((MuonFeedback *)data)->bytes = bytes;
+  muon->ops->configure          = MuonConfigure_Feedback;
+  muon->ops->setfromoptions     = MuonSetFromOptions_Feedback;
+  muon->ops->view               = MuonView_Feedback;
+  muon->ops->reset              = MuonReset_Feedback;
+  muon->ops->destroy            = MuonDestroy_Feedback;
   for (int down = 0; down < 2; down++) PetscCall(MuonFeedbackMake_Private(muon, down, &muon->compressor[down]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -11,6 +11,7 @@ typedef struct {
   MuonDownlink         downlink;
   MuonCompressorLayers types; /* other layers, and those of fewer entries, send what they have as it is */
   PetscInt             min_entries;
+  size_t               bytes; /* of what the type keeps of a shard */
 } MuonFeedback;
 
 /* What a type keeps of one shard begins with it */
@@ -46,13 +47,13 @@ typedef struct {
   }
 #define MUON_FEEDBACK_KEYS(family) family, family "server_"
 
-/* data begins with a MuonFeedback; the operations that both types have */
-PETSC_INTERN PetscErrorCode MuonCreate_Feedback(Muon, void *data);
+/* data begins with a MuonFeedback, so many bytes are of each shard; the operations that both types have */
+PETSC_INTERN PetscErrorCode MuonCreate_Feedback(Muon, void *data, size_t bytes);
 PETSC_INTERN PetscErrorCode MuonRegister_EF21(void);
 PETSC_INTERN PetscErrorCode MuonRegister_EF14(void);
 PETSC_INTERN PetscErrorCode MuonFeedbackRegister_Private(const char type[], MuonAddonOps *, const MuonParameter layerrows[], const char *const keys[]);
-/* The shards' compressors and data, of so many bytes */
-PETSC_INTERN PetscErrorCode MuonFeedbackConfigure_Private(Muon, size_t);
+/* The shards' compressors and data */
+PETSC_INTERN PetscErrorCode MuonConfigure_Feedback(Muon);
 PETSC_INTERN PetscErrorCode MuonView_Feedback(Muon, PetscViewer);
 PETSC_INTERN PetscErrorCode MuonReset_Feedback(Muon);
 PETSC_INTERN PetscErrorCode MuonDestroy_Feedback(Muon);

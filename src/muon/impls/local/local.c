@@ -458,7 +458,6 @@ static PetscErrorCode MuonDestroy_Local(Muon muon)
     PetscCall(MuonArrayDestroy(&local->layer[l].sent));
   }
   PetscCall(PetscFree(local->layer));
-  PetscCall(PetscFree(muon->data));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonWeightsChanged_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonGetRoundSteps_C", NULL));
   muon->nested = NULL;

@@ -199,7 +199,6 @@ static PetscErrorCode MuonDestroy_Sign(Muon muon)
   PetscFunctionBegin;
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonSignsDescend_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonVotesHaveTies_C", NULL));
-  PetscCall(PetscFree(muon->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

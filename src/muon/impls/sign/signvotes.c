@@ -181,13 +181,12 @@ PetscErrorCode MuonVotesFillAll_Private(Muon muon, MuonGroup group, MuonStatus *
 {
   const MuonVotes votes = MuonVotesOf(group);
   const PetscInt  n     = votes->first[group->nshards];
+  const size_t    batch = *MuonWorkspaceBatch(muon->work);
   MuonMatrix     *T, *U;
   MuonShard     **shard;
   MuonStatus     *made;
-  size_t          batch;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetBatch(muon->work, &batch));
   PetscCall(PetscMalloc4(n, &T, n, &U, n, &shard, n, &made));
   for (PetscInt k = 0; k < group->nshards; k++) {
     for (PetscInt i = votes->first[k]; i < votes->first[k + 1]; i++) {
