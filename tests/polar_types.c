@@ -84,6 +84,44 @@ static PetscErrorCode CheckInvariance(MuonPolar polar)
 }
 
 /*
+   Small matrices of three shapes in one call have the bits of each alone: with padding and large and small norms, without full rank, and one of
+   zeros. Where a factorization in single precision fails the factor is that of double, and no other one changes
+*/
+static PetscErrorCode CheckTogether(MuonPolar polar, PetscBool fails)
+{
+  static const int shapes[][2] = {{8, 12}, {12, 8}, {16, 16}};
+  enum {
+    MANY = 27
+  };
+  Mat        G[MANY], Q[MANY];
+  MuonStatus status[MANY];
+  double     alone[MANY][16 * 16], A[16 * 16];
+
+  PetscFunctionBeginUser;
+  for (int k = 0; k < MANY; k++) {
+    const int m = shapes[k % 3][0], n = shapes[k % 3][1];
+
+    TestMatrix(m, n, k == 4 ? TEST_ZERO : k % 7 == 1 ? TEST_DEFICIENT : TEST_HARMONIC, A);
+    for (int i = 0; i < m * n; i++) A[i] = ldexp(A[i], k % 5 - 2);
+    TestRound(m * n, A);
+    if (fails && k % 7 == 1) PetscCall(TestTune(polar, "precision double"));
+    PetscCall(TestApply(polar, m, n, 0, A, MUON_STATUS_OK, alone[k]));
+    if (fails && k % 7 == 1) PetscCall(TestTune(polar, "precision single"));
+    PetscCall(TestMat(m, n, k % 2, A, &G[k]));
+    PetscCall(TestMat(m, n, k % 4, NULL, &Q[k]));
+  }
+  PetscCall(MuonPolarApplyMany(polar, MANY, G, Q, status));
+  for (int k = 0; k < MANY; k++) {
+    PetscCall(TestMatGet(Q[k], A));
+    TestCheck(status[k] == MUON_STATUS_OK && TestFarthest(shapes[k % 3][0] * shapes[k % 3][1], A, alone[k]) == 0.0, "%s: matrix %d of many is %g from its factor alone", ((PetscObject)polar)->type_name, k,
+              TestFarthest(shapes[k % 3][0] * shapes[k % 3][1], A, alone[k]));
+    PetscCall(TestMatDestroy(&G[k]));
+    PetscCall(TestMatDestroy(&Q[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
    Worked examples, whose results are known in closed form or to ten digits, column by column; units of roundoff, or 0: ten printed digits, and
    rounding that the steps enlarge by at most 500
 */
@@ -153,11 +191,14 @@ int main(int argc, char **argv)
       TestCheck(strstr(oracles, types[t]) != NULL, "No test compares the type %s with numpy or with a Jacobi SVD: add one", types[t]);
       PetscCall(TestTune(polar, "precision own"));
       PetscCall(CheckInvariance(polar));
+      PetscCall(CheckTogether(polar, PETSC_FALSE));
       if (strcmp(types[t], MUONPOLARSVD) == 0) continue;
       PetscCall(TestTune(polar, "precision double"));
       PetscCall(CheckInvariance(polar));
     }
     PetscCall(PetscFree(types));
+    PetscCall(TestTune(polar, "type zolotarev precision single zolotarev_poles 4 zolotarev_interval 1e-6"));
+    PetscCall(CheckTogether(polar, PETSC_TRUE));
   }
   PetscCall(MuonPolarDestroy(&polar));
   PetscCall(PetscFinalize());

@@ -1,7 +1,8 @@
 #include "muonpolarpolynomial.h"
 #include "../kernels/dense/muonblas.h"
+#include "../kernels/dense/muonpolarzolotarev.h"
 
-/* Which matrices in the memory of a device are computed together */
+/* Which matrices are computed together */
 
 /*
    The matrices of a batch, where as many have panels and Gram matrices within the bytes of the scratch memory:
@@ -51,6 +52,7 @@ static int MuonPolarCompareTasks(const void *x, const void *y)
 /* The number of matrices in one batch from the first on, divided evenly if there are too many */
 static PetscErrorCode MuonPolarBatchOf_Private(MuonPolar polar, PetscInt n, MuonPolarTask *const task[], PetscInt *batch)
 {
+  const MuonMemory      memory = task[0]->G.here.memory;
   const MuonKernelReal *real;
   size_t                s, l, side, *longer;
   int                   left, same;
@@ -58,9 +60,15 @@ static PetscErrorCode MuonPolarBatchOf_Private(MuonPolar polar, PetscInt n, Muon
 
   PetscFunctionBegin;
   MuonPolarSides_Private(task[0], &s, &l, &left);
-  if (n > 1) PetscUseTypeMethod(polar, batch, s, l, &squares);
+  if (n > 1) PetscUseTypeMethod(polar, batch, memory, s, l, &squares);
   *batch = 1;
   if (squares == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  while (memory == MUON_HOST && count < PetscMin(n, MUON_KERNEL_LANES)) {
+    MuonPolarSides_Private(task[count], &side, &bytes, &same);
+    if (side != s || bytes != l || same != left) break;
+    *batch = ++count;
+  }
+  if (memory == MUON_HOST) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonPolarGetReal_Private(polar, MUON_DEVICE, 0, &real));
   PetscCall(PetscMalloc1(n, &longer));
   for (; count < n; count++) {
@@ -75,7 +83,7 @@ static PetscErrorCode MuonPolarBatchOf_Private(MuonPolar polar, PetscInt n, Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Matrices on a device with the same parameters are computed together */
+/* Sequential matrices with the same parameters are computed together, of a device and of the host apart */
 PetscErrorCode MuonPolarCompute_Private(PetscInt n, const MuonPolar polar[], MuonPolarTask task[])
 {
   MuonPolarTask **same;
@@ -85,15 +93,16 @@ PetscErrorCode MuonPolarCompute_Private(PetscInt n, const MuonPolar polar[], Muo
   PetscCall(PetscMalloc2(n, &same, n, &hash));
   for (PetscInt k = 0; k < n; k++) {
     hash[k] = 0;
-    if (polar[k]->ops->batch != NULL && task[k].G.size == 1 && task[k].G.here.memory == MUON_DEVICE) PetscCall(MuonParametersHash((PetscObject)polar[k], &hash[k]));
+    if (polar[k]->ops->batch != NULL && task[k].G.size == 1 && !task[k].G.here.pairs && n > 1) PetscCall(MuonParametersHash((PetscObject)polar[k], &hash[k]));
   }
   for (PetscInt k = 0; k < n; k++) {
     PetscInt count = 0;
     MuonMark mark;
 
+    if (task[k].norm == 0.0) continue;
     for (PetscInt i = k; i < n; i++) {
-      if (task[i].norm == 0.0 || (i > k && (hash[k] == 0 || hash[i] != hash[k]))) continue;
-      if (task[k].norm != 0.0) same[count++] = &task[i];
+      if (task[i].norm == 0.0 || (i > k && (hash[k] == 0 || hash[i] != hash[k] || task[i].G.here.memory != task[k].G.here.memory))) continue;
+      same[count++] = &task[i];
     }
     (void)MuonKernelProductsSet((MuonKernelProducts)(polar[k]->library + 1));
     qsort(same, (size_t)count, sizeof(*same), MuonPolarCompareTasks);

@@ -337,12 +337,14 @@ static PetscErrorCode MuonPolarApply_Polynomials(MuonPolar polar, PetscInt n, Mu
 }
 
 /* What is found out about each matrix first, a spectral norm or a balance, makes them go one by one */
-static PetscErrorCode MuonPolarBatch_Polynomials(MuonPolar polar, size_t s, size_t l, PetscInt *squares)
+static PetscErrorCode MuonPolarBatch_Polynomials(MuonPolar polar, MuonMemory memory, size_t s, size_t l, PetscInt *squares)
 {
   const MuonPolarPolynomials *p = (MuonPolarPolynomials *)polar->data;
   PetscBool                  *last, anew;
 
   PetscFunctionBegin;
+  *squares = 0;
+  if (memory == MUON_HOST) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonPolarPolynomialsSegments(polar, s, l, &last, &anew));
   PetscCall(PetscFree(last));
   *squares = p->normalization == (int)MUON_POLAR_NORMALIZATION_SPECTRAL || (p->known != NULL && p->known->equalize) ? 0 : anew ? 2 : 4;

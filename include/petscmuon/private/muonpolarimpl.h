@@ -29,10 +29,10 @@ typedef struct {
 struct _MuonPolarOps {
   PetscErrorCode (*apply)(MuonPolar, PetscInt n, MuonPolarTask *const[]); /* n is 1 without the next operation */
   /*
-     Sequential matrices with a shorter side s in the memory of a device may be computed together, the longest
-     being s x l: how many s x s matrices each needs beside two of its size, 0 where they go one by one
+     Sequential real matrices with a shorter side s, the longest being s x l, may be computed together, on the host those of one shape in the
+     lanes of vectors: how many s x s matrices each needs beside two of its size, 0 where they go one by one
   */
-  PetscErrorCode (*batch)(MuonPolar, size_t s, size_t l, PetscInt *squares);
+  PetscErrorCode (*batch)(MuonPolar, MuonMemory, size_t s, size_t l, PetscInt *squares);
   PetscErrorCode (*setup)(MuonPolar);                                           /* refuses what apply would, on all ranks of the object alike; cheap, or remembers what it has seen */
   PetscErrorCode (*checktext)(MuonPolar, const char key[], const char value[]); /* before a text of the rows changes */
   PetscErrorCode (*setfromoptions)(MuonPolar);                                  /* what the rows of the type cannot say, once they have been read */

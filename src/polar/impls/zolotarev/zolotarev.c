@@ -11,8 +11,15 @@ static const char MuonCitation[] = "@article{nakatsukasa2016computing,\n"
                                    "  year    = {2016}\n}\n";
 
 enum {
-  LANCZOS_STEPS = 8
+  LANCZOS_STEPS = MUON_KERNEL_LANCZOS
 };
+/* The largest side and number of entries in a lane. Two matrices take less time than by the BLAS, one takes half as long again at most */
+enum {
+  LANES_SIDE    = 16,
+  LANES_ENTRIES = 1024
+};
+/* What two inverses of a composition, and what comes with them, take, in units of s^3 flops */
+static const double MuonCostOfTwo = 3.0 + 2.0 / 3.0;
 /* Below this smallest shift the Gram matrix and its factors are not accurate enough in single precision */
 static const double MuonLowestShift = 1e-6;
 /* Where a factorization fails in double the interval grows by 4, up to here */
@@ -60,7 +67,7 @@ static double MuonPolarCost_Zolotarev(PetscInt poles)
   const PetscInt      nested = (PetscInt)MuonKernelZolotarevNest((int)poles, 0.5, &first, &second);
 
   /* An inverse, a square and a product with each; one pole takes two thirds of an inverse, the product has the rest */
-  return nested == 1 ? 3.0 + 2.0 / 3.0 : (double)(nested > 0 ? nested + 3 : poles);
+  return nested == 1 ? MuonCostOfTwo : (double)(nested > 0 ? nested + 3 : poles);
 }
 
 /*
@@ -319,30 +326,28 @@ static PetscErrorCode MuonPolarTry_Zolotarev(MuonPolarPanel *panel, const MuonPo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, PetscInt n, MuonPolarTask *const task[])
+static PetscErrorCode MuonPolarApplyOne_Zolotarev(MuonPolar polar, const MuonPolarFunction *function, MuonPolarTask *task)
 {
   MuonPolar_Zolotarev  *data = (MuonPolar_Zolotarev *)polar->data;
   const MuonKernelReal *real;
-  MuonPolarFunction     f;
+  MuonPolarFunction     f = *function;
   MuonPolarPanel        panel;
   MuonMark              mark;
   PetscBool             loaded = PETSC_FALSE, done;
 
   PetscFunctionBegin;
-  PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
-  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_TRUE, &f));
   PetscCall(MuonWorkspaceMark(polar->work, &mark));
   for (;;) {
     real = f.precision == MUON_POLAR_PRECISION_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
-    if (f.precision == MUON_POLAR_PRECISION_BF16) PetscCall(MuonPolarGetReal_Private(polar, MUON_HOST, task[0]->G.here.pairs, &real));
-    else if (task[0]->G.here.pairs) real = &MuonKernelRealPairs[f.precision == MUON_POLAR_PRECISION_SINGLE ? MUON_SINGLE : MUON_DOUBLE];
-    if (task[0]->G.here.memory == MUON_DEVICE) real = MuonKernelRealOfDevice(real->name);
+    if (f.precision == MUON_POLAR_PRECISION_BF16) PetscCall(MuonPolarGetReal_Private(polar, MUON_HOST, task->G.here.pairs, &real));
+    else if (task->G.here.pairs) real = &MuonKernelRealPairs[f.precision == MUON_POLAR_PRECISION_SINGLE ? MUON_SINGLE : MUON_DOUBLE];
+    if (task->G.here.memory == MUON_DEVICE) real = MuonKernelRealOfDevice(real->name);
     if (!loaded) {
       PetscCall(MuonWorkspaceRelease(polar->work, &mark));
-      if (f.precision == MUON_POLAR_PRECISION_BF16) PetscCall(MuonPolarPanelLoad(polar, real, 1, task, &panel));
-      else PetscCall(MuonPolarPanelOpen(polar, real, task[0], &panel));
+      if (f.precision == MUON_POLAR_PRECISION_BF16) PetscCall(MuonPolarPanelLoad(polar, real, 1, &task, &panel));
+      else PetscCall(MuonPolarPanelOpen(polar, real, task, &panel));
     }
-    PetscCall(MuonPolarTry_Zolotarev(&panel, &f, &task[0]->Q, &loaded, &done));
+    PetscCall(MuonPolarTry_Zolotarev(&panel, &f, &task->Q, &loaded, &done));
     if (done) break;
     if (f.precision != MUON_POLAR_PRECISION_DOUBLE) {
       PetscCall(PetscInfo(polar, "A factorization failed in single precision with %" PetscInt_FMT " poles on the interval %g: again in double\n", f.poles, f.interval));
@@ -359,11 +364,89 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, PetscInt n, Muon
       data->failed[NOT_REPEATED]++;
       PetscCall(PetscInfo(polar, "A factorization failed in double precision with %" PetscInt_FMT " poles on the interval %g: %s\n", f.poles, f.interval, next));
       PetscCall(MuonWorkspaceRelease(polar->work, &mark));
-      if (panel.size == 1) PetscCall(MuonPolarExact_Private(polar, n, task));
-      else task[0]->status = MUON_STATUS_LMO;
+      if (panel.size == 1) PetscCall(MuonPolarExact_Private(polar, 1, &task));
+      else task->status = MUON_STATUS_LMO;
       break;
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether matrices of this shape are computed side by side, alone or not: the result is the same */
+static PetscBool MuonPolarHasLanes_Zolotarev(const MuonPolarFunction *f, size_t s, size_t l)
+{
+#if defined(MUON_KERNEL_HAVE_LANES)
+  if (f->precision == MUON_POLAR_PRECISION_SINGLE && f->nested == 1 && s <= LANES_SIDE && s * l <= LANES_ENTRIES) return MuonPolarNormWanted_Zolotarev(MuonKernelRealSingle.unit, s, f);
+#endif
+  return PETSC_FALSE;
+}
+
+/* What fails here is computed again, alone */
+static PetscErrorCode MuonPolarApplyLanes_Zolotarev(MuonPolar polar, const MuonPolarFunction *f, size_t s, size_t l, PetscInt n, MuonPolarTask *const task[])
+{
+  const MuonKernelReal *real   = &MuonKernelRealSingle;
+  const int             left   = task[0]->G.rows < task[0]->G.columns;
+  const double          enough = 1.0 + 64.0 * real->unit;
+  float                 start[LANES_SIDE], *matrices, *work;
+  double                length = 0.0;
+  MuonKernelLanczos     lanczos;
+  MuonMark              mark;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(polar->work, &mark));
+  PetscCall(MuonWorkspaceGet(polar->work, MuonKernelLanesWork(s, l) * sizeof(float), &work));
+  PetscCall(MuonWorkspaceGet(polar->work, MUON_KERNEL_LANES * s * l * sizeof(float), &matrices));
+  PetscCall(MuonPolarPanelDraw(real, s, 0, start));
+  for (size_t i = 0; i < s; i++) length += (double)start[i] * (double)start[i];
+  for (size_t i = 0; i < s; i++) start[i] = (float)(start[i] / sqrt(length));
+  for (PetscInt k = 0; k < n; k++) {
+    const MuonArray *g = &task[k]->G.here;
+
+    real->load(g->len, g->count, g->precision, g->data, g->ld, task[k]->norm, task[k]->exponent, matrices + (size_t)k * s * l, g->len);
+  }
+  MuonKernelLanesMove(1, (size_t)n, left, s, l, matrices, work);
+  MuonKernelZolotarevLanes(&f->first, &f->second, s, l, start, work, &lanczos);
+  MuonKernelLanesMove(0, (size_t)n, left, s, l, matrices, work);
+  PetscCall(PetscLogFlops((double)n * ((double)(s * (s + 1) * l) + MuonCostOfTwo * MuonKernelInverseFlops(s) + 2.0 * (double)(s * s * l) + MuonPolarNormFlops_Zolotarev(s, l))));
+  for (PetscInt k = 0; k < n; k++) {
+    const MuonArray *q     = &task[k]->Q.here;
+    double           norm  = 1.0, alpha[LANCZOS_STEPS], beta[LANCZOS_STEPS];
+    PetscInt         steps = 0;
+
+    do {
+      alpha[steps] = (double)lanczos.alpha[steps][k];
+      beta[steps]  = (double)lanczos.beta[steps][k];
+      steps++;
+    } while (steps < LANCZOS_STEPS && beta[steps - 1] > 64.0 * real->unit * fabs(alpha[steps - 1]));
+    if (!MuonPolarIsBelow_Zolotarev(steps, alpha, beta, enough * enough)) norm = sqrt(MuonPolarTridiagonal_Zolotarev(steps, alpha, beta));
+    if (norm <= MuonLargestNorm) real->store(q->len, q->count, norm > enough ? task[k]->scale / norm : task[k]->scale, matrices + (size_t)k * s * l, q->len, q->precision, q->data, q->ld);
+    else PetscCall(MuonPolarApplyOne_Zolotarev(polar, f, task[k]));
+  }
+  PetscCall(MuonWorkspaceRelease(polar->work, &mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, PetscInt n, MuonPolarTask *const task[])
+{
+  const MuonMatrix *G = &task[0]->G;
+  const size_t      s = (size_t)PetscMin(G->rows, G->columns), l = (size_t)PetscMax(G->rows, G->columns);
+  MuonPolarFunction f;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
+  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_TRUE, &f));
+  if (G->size == 1 && !G->here.pairs && G->here.memory == MUON_HOST && MuonPolarHasLanes_Zolotarev(&f, s, l)) PetscCall(MuonPolarApplyLanes_Zolotarev(polar, &f, s, l, n, task));
+  else PetscCall(MuonPolarApplyOne_Zolotarev(polar, &f, task[0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarBatch_Zolotarev(MuonPolar polar, MuonMemory memory, size_t s, size_t l, PetscInt *squares)
+{
+  MuonPolarFunction f;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &f));
+  *squares = memory == MUON_HOST && MuonPolarHasLanes_Zolotarev(&f, s, l) ? 3 : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -481,7 +564,11 @@ const MuonParameter MuonPolarParameters_Zolotarev[] = {
   rank the functions with 4, 7 and 10 poles are compositions of a function with one pole and one with 1, 2 or 3 poles. The
   degrees multiply and the result is the same, but there are only 2, 3 and 4 inverses, of better conditioned matrices.
 
-  A matrix on one host in the precision of the arithmetic is not copied. Several ranks share the poles. A rank needs
+  Real matrices on one host with $s \le 16$ and at most 1024 entries are computed in the lanes of vectors by the
+  library's own products, up to 8 of one shape at once, in single precision with 4 poles. The result does not depend on
+  the number. It differs by rounding from that of the BLAS.
+
+  A larger matrix on one host in the precision of the arithmetic is not copied. Several ranks share the poles. A rank needs
   three times its part of the matrix, and the square of the shorter side once for one pole, three times for several.
 
   In device memory all poles are summed, with the inverses of the vendor's library.
@@ -511,6 +598,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Zolotarev(MuonPolar polar)
   polar->onpairs             = PETSC_TRUE;
   polar->ops->setup          = MuonPolarSetUp_Zolotarev;
   polar->ops->apply          = MuonPolarApply_Zolotarev;
+  polar->ops->batch          = MuonPolarBatch_Zolotarev;
   polar->ops->getflops       = MuonPolarGetFlops_Zolotarev;
   polar->ops->getprecision   = MuonPolarGetPrecision_Zolotarev;
   polar->ops->setfromoptions = MuonPolarSetUp_Zolotarev;
