@@ -32,7 +32,7 @@ mkdir -p "$BUILD/include" "$BUILD/lib/pkgconfig" "$BUILD/lib/petscmuon/conf"
 } | write include/petscmuonconf.h
 
 # The fragments find the prefix from their own place, so that an installation can be moved or staged behind DESTDIR
-write lib/pkgconfig/petscmuon.pc <<END
+write "lib/pkgconfig/$NAME.pc" <<END
 prefix=\${pcfiledir}/../..
 includedir=\${prefix}/include
 libdir=\${prefix}/lib
@@ -43,11 +43,12 @@ Version: $VERSION
 Requires: PETSc >= 3.$PETSC_MINOR, PETSc < 3.$((PETSC_MINOR + 1))
 Requires.private: SLEPc >= 3.$PETSC_MINOR, SLEPc < 3.$((PETSC_MINOR + 1))
 Cflags: -I\${includedir}
-Libs: -L\${libdir} -Wl,-rpath,\${libdir} -lpetscmuon $RPATH
+Libs: -L\${libdir} -Wl,-rpath,\${libdir} -l$NAME $RPATH
 END
 
 write lib/petscmuon/conf/petscmuonvariables <<END
 PETSCMUON_VERSION   = $VERSION
+PETSCMUON_NAME      = $NAME
 PETSCMUON_BASE_LIBS = $BASE_LIBS
 # The PETSc and the SLEPc that this PetscMuon was built with
 PETSC_DIR  = $PETSC_DIR

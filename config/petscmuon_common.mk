@@ -9,7 +9,7 @@ include ${PETSCMUON_CONF}/petscmuonvariables
 include ${SLEPC_DIR}/lib/slepc/conf/slepc_common
 
 PETSCMUON_INCLUDE = -I${PETSCMUON_DIR}/include
-PETSCMUON_LIB     = -L${PETSCMUON_DIR}/lib -Wl,-rpath,${PETSCMUON_DIR}/lib -lpetscmuon ${PETSCMUON_BASE_LIBS}
+PETSCMUON_LIB     = -L${PETSCMUON_DIR}/lib -Wl,-rpath,${PETSCMUON_DIR}/lib -l${PETSCMUON_NAME} ${PETSCMUON_BASE_LIBS}
 CCPPFLAGS        += ${PETSCMUON_INCLUDE}
 CXXCPPFLAGS      += ${PETSCMUON_INCLUDE}
 LDLIBS            = ${PETSCMUON_LIB}

@@ -21,11 +21,13 @@ FORTRAN_SRC  := $(wildcard tests/*.F90 tutorials/*.F90)
 
 OBJ          := $(BUILD)/obj
 LIB_OBJ       = $(LIB_SRC:%.c=$(OBJ)/%.o) $(KOKKOS_OBJ)
-LIBRARY      := $(BUILD)/lib/libpetscmuon.$(SL_LINKER_SUFFIX)
+# Builds with real and with complex scalars have names of their own, as Debian's PETSc has: both fit into one folder of libraries
+NAME         := petscmuon$(if $(filter complex,$(PETSC_SCALAR)),_complex)
+LIBRARY      := $(BUILD)/lib/lib$(NAME).$(SL_LINKER_SUFFIX)
 SONAME       := $(notdir $(LIBRARY)).$(MAJOR_MINOR)
 INTERNAL     := $(BUILD)/libpetscmuon_internal.a
 CONF_H       := $(BUILD)/include/petscmuonconf.h
-PC           := $(BUILD)/lib/pkgconfig/petscmuon.pc
+PC           := $(BUILD)/lib/pkgconfig/$(NAME).pc
 CONF_COMMON  := $(BUILD)/lib/petscmuon/conf/petscmuon_common
 CONF_VARS    := $(BUILD)/lib/petscmuon/conf/petscmuonvariables
 MODULE       := $(BUILD)/include/petscmuon.f90
@@ -63,7 +65,7 @@ flags_of = $(if $(filter src/kernels/%,$1),$(KERNEL_FLAGS)) $(if $(filter $(FREE
 rpath_to = $(patsubst %,-Wl$(comma)-rpath$(comma)%,$(filter-out /usr/lib/% /usr/lib64/%,$1))
 BASE_LIBS    := -L$(SLEPC_ARCH_DIR)/lib $(call rpath_to,$(SLEPC_ARCH_DIR)/lib) $(SLEPC_LIBS) \
                 -L$(PETSC_ARCH_DIR)/lib $(call rpath_to,$(PETSC_ARCH_DIR)/lib) $(PETSC_LIBS) $(BLASLAPACK_LIB) $(MPI_LIB) -lm
-MUON_LIBS    := -L$(BUILD)/lib -Wl,-rpath,$(abspath $(BUILD)/lib) -lpetscmuon
+MUON_LIBS    := -L$(BUILD)/lib -Wl,-rpath,$(abspath $(BUILD)/lib) -l$(NAME)
 
 # oneDNN, where there is one, multiplies bfloat16 matrices, and those in single precision where OpenBLAS is slow. ONEDNN_DIR is a prefix other than the system's, ONEDNN=0 leaves it out
 ONEDNN       ?= 1
@@ -191,7 +193,7 @@ $(CONF_H): $(BUILD)/optional.list config/generate.sh config/petscmuon_common.mk 
 	@echo "SLEPc $(SLEPC_VERSION): $(SLEPC_ARCH_DIR)"
 	@echo "oneDNN: $(if $(HAVE_ONEDNN),yes,no)"
 	@echo "Kokkos: $(if $(HAVE_KOKKOS),$(KOKKOS_LIBRARY),no$(if $(KOKKOS_OUT),$(comma) the one in $(KOKKOS_PREFIX) is linked with $(KOKKOS_OUT)))"
-	@BUILD='$(BUILD)' HAVE_ONEDNN='$(HAVE_ONEDNN)' HAVE_KOKKOS='$(HAVE_KOKKOS)' PCC='$(PCC)' BLAS_LIBS='$(BLASLAPACK_LIB)' VERSION='$(VERSION)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' \
+	@BUILD='$(BUILD)' HAVE_ONEDNN='$(HAVE_ONEDNN)' HAVE_KOKKOS='$(HAVE_KOKKOS)' PCC='$(PCC)' BLAS_LIBS='$(BLASLAPACK_LIB)' NAME='$(NAME)' VERSION='$(VERSION)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' \
 	 SLEPC_DIR='$(SLEPC_DIR)' PETSC_PRECISION='$(PETSC_PRECISION)' \
 	 PETSC_MINOR='$(PETSC_MINOR)' PETSCCONF='$(PETSCCONF)' BASE_LIBS='$(strip $(BASE_LIBS))' RPATH='$(call rpath_to,$(PETSC_ARCH_DIR)/lib) $(call rpath_to,$(SLEPC_ARCH_DIR)/lib)' sh config/generate.sh
 

@@ -94,9 +94,12 @@ benchmarks: lib $(BENCH_PROGRAMS) $(RESIDUALS)
 
 # Installation
 SHARED_FILES   = LICENSE $(addprefix share/petscmuon/,Makefile.user CMakeLists.txt lab/README.md python/pyproject.toml) $(wildcard share/petscmuon/python/petscmuon/*.py)
-TUTORIAL_FILES = $(shell find tutorials -name '*.[ch]' -o -name '*.cxx' -o -name '*.F90' -o -name '*.py' -o -name '*.md' -o -name '*.txt' -o -name makefile)
+TUTORIAL_FILES = $(shell find tutorials -name '*.[ch]' -o -name '*.inc' -o -name '*.cxx' -o -name '*.F90' -o -name '*.py' -o -name '*.md' -o -name '*.txt' -o -name makefile)
 DEST = $(DESTDIR)$(PREFIX)
+OTHER_LIBRARY  = $(DEST)/lib/lib$(filter-out $(NAME),petscmuon petscmuon_complex).$(SL_LINKER_SUFFIX)
 install: lib $(MODULE)
+	@test ! -e $(OTHER_LIBRARY) || \
+	  { echo "$(OTHER_LIBRARY) is there: builds with real and with complex scalars need prefixes of their own, as those of PETSc do"; exit 1; }
 	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf
 	install -m 644 $(wildcard include/*.h) $(CONF_H) $(MODULE) $(DEST)/include
 	install -m 644 $(wildcard include/petscmuon/private/*.h) $(DEST)/include/petscmuon/private

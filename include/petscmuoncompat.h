@@ -25,14 +25,19 @@
 static inline PetscErrorCode MuonMatDenseCUDA(Mat A, const char name[], PetscScalar **array, PetscMemType *memtype)
 {
   PetscErrorCode (*call)(Mat, PetscScalar **);
-  Mat here;
+  Mat       here;
+  PetscBool host;
 
   PetscFunctionBegin;
+  *memtype = PETSC_MEMTYPE_HOST;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &host, MATSEQDENSE, MATMPIDENSE, ""));
+  if (host) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBindToCPU(A, PETSC_FALSE));
   PetscCall(MatDenseGetLocalMatrix(A, &here));
   PetscCall(PetscObjectQueryFunction((PetscObject)here, name, &call));
-  *memtype = call != NULL ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
-  if (call != NULL) PetscCall((*call)(here, array));
+  if (call == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  *memtype = PETSC_MEMTYPE_CUDA;
+  PetscCall((*call)(here, array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -6,6 +6,7 @@
 
 #include <assembly/muonassemblychunks.h>
 #include <math.h>
+#include "number_common.h"
 
 #define MAXITEMS 14
 #define MAXRANKS 64
@@ -30,16 +31,6 @@ typedef struct {
   size_t   bytes;
 } TestProblem;
 
-static inline uint32_t Mix(uint32_t a, uint32_t b, uint32_t c)
-{
-  uint32_t h = a * 2654435761u + b * 2246822519u + c * 3266489917u;
-
-  h ^= h >> 15;
-  h *= 2246822519u;
-  h ^= h >> 13;
-  return h;
-}
-
 /* To p binary digits, to nearest even */
 static inline double TestNearest(double x, int p)
 {
@@ -53,7 +44,7 @@ static inline double TestNearest(double x, int p)
 /* An entry of G, with as many digits as its precision has */
 static inline double TestEntry(const TestProblem *p, PetscInt k, PetscInt i, PetscInt j)
 {
-  const uint32_t h = Mix((uint32_t)(100 * p->run + k), (uint32_t)i, (uint32_t)j), l = Mix(h, 7, 9);
+  const uint32_t h = TestHash((uint32_t)(100 * p->run + k), (uint32_t)i, (uint32_t)j, 0), l = TestHash(h, 7, 9, 0);
   const double   x = ((double)h + (double)l / 4294967296.) / 2147483648. - 1;
 
   return p->item[k].precision == MUON_SINGLE ? TestNearest(x, 24) : x;
@@ -93,7 +84,7 @@ static inline double TestStep(const TestProblem *p, PetscInt k, double g, double
 
 static inline double TestWeight(PetscInt i, PetscInt j)
 {
-  return (double)(1 + Mix(5, (uint32_t)i, (uint32_t)j) % 1000) / 512;
+  return (double)(1 + TestHash(5, (uint32_t)i, (uint32_t)j, 0) % 1000) / 512;
 }
 
 #define TestCheck(p, condition) \
@@ -222,9 +213,9 @@ static inline void TestItem(TestProblem *p, PetscInt k, MuonAssemblyKind kind, i
   item->name      = names[k];
   item->rows      = shapes[k][0];
   item->columns   = shapes[k][1];
-  item->precision = Mix((uint32_t)k, 1, 1) % 2 == 0 ? MUON_DOUBLE : MUON_SINGLE;
+  item->precision = TestHash((uint32_t)k, 1, 1, 0) % 2 == 0 ? MUON_DOUBLE : MUON_SINGLE;
   item->memory    = MUON_HOST;
-  item->rowmajor  = (int)(Mix((uint32_t)k, 2, 2) % 2);
+  item->rowmajor  = (int)(TestHash((uint32_t)k, 2, 2, 0) % 2);
   item->kind      = kind;
   item->flops     = (PetscLogDouble)(item->rows * item->columns * PetscMin(item->rows, item->columns));
   TestRanges(item->rows, p->size, pattern, p->shape[k].ranges);

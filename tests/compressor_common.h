@@ -269,7 +269,7 @@ static inline PetscBool SameMessage(Message M, Message N)
   return M->bytes == N->bytes && memcmp(M->buf, N->buf, M->bytes) == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
-typedef char Choice[96];
+typedef char Choice[128];
 
 /* Parameters by their keys without compressor_, "values natural rank 3"; one that the type does not have is an error */
 static inline PetscErrorCode TuneV(MuonCompressor c, const char format[], va_list args)
@@ -404,6 +404,43 @@ static inline PetscErrorCode Cost(MuonCompressor c, Matrix shape, Message M, Muo
   PetscFunctionBegin;
   PetscCall(MuonCompressorValidateArray(c, &shape->array, M->bytes, M->buf, PETSC_TRUE, cost, NULL, &valid));
   TestCheck(valid, "%zu bytes are no message", M->bytes);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  size_t    entries, bytes;
+  PetscBool wrong;
+} Count;
+
+static inline PetscErrorCode TestVisit(MuonStateVisitor *visitor, const MuonState *state)
+{
+  Count *count = (Count *)visitor->ctx;
+
+  PetscFunctionBegin;
+  count->bytes += state->array != NULL ? MuonArrayBytes(state->array) : state->bytes;
+  if (state->array != NULL) {
+    count->entries += MuonArrayEntries(state->array);
+    if (state->array->data == NULL || state->array->precision != MUON_SINGLE) count->wrong = PETSC_TRUE;
+  }
+  if (state->holder != MUON_STATE_WORKER || strcmp(state->layer, "attn.qkv") != 0) count->wrong = PETSC_TRUE;
+  if (state->name[0] == '\0' || state->entrywise) count->wrong = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The state of a compressor, with what its visitor must be told of it */
+static inline PetscErrorCode CountState(MuonCompressor c, Count *count)
+{
+  MuonStateVisitor visitor;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(count, sizeof(*count)));
+  PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
+  visitor.visit  = TestVisit;
+  visitor.layer  = "attn.qkv";
+  visitor.holder = MUON_STATE_WORKER;
+  visitor.ctx    = count;
+  PetscCall(MuonCompressorVisitState(c, &visitor));
+  TestCheck(!count->wrong, "State that is none of this compressor");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -40,18 +40,6 @@ static PetscErrorCode WriteMatrix(FILE *file, Matrix A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The compressor of a case, whose stream depends on its number, and how it is named */
-static PetscErrorCode MakeCase(const Output *out, const char choice[], MuonCompressor *c, const char **layer)
-{
-  const int number = out->number;
-
-  PetscFunctionBegin;
-  *layer = number % 3 == 0 ? "embed" : number % 3 == 1 ? "h0.attn.q" : "h11.mlp.down";
-  PetscCall(Make(c, choice));
-  PetscCall(MuonCompressorSetStream(*c, number % 2 == 0 ? number : -number, *layer, number % 5, number % 2));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode EncodeOwn(MuonCompressor c, Matrix T, Matrix R, Message M, MuonCompressorCost *cost, MuonValidated *own)
 {
   PetscFunctionBegin;
@@ -87,25 +75,29 @@ static PetscBool SameCost(const MuonCompressorCost *a, const MuonCompressorCost 
 
 /*
    What a sender opens of its own message and a receiver of what came are the same, and both decode to what
-   the message does; so do matrices of PETSc, where they have that precision and that order
+   the message does, Y, or add half of it to R; so do matrices of PETSc, where they have that precision and that order
 */
-static PetscErrorCode CheckWays(MuonCompressor c, Matrix A[4], Message M, const MuonCompressorCost *cost, const MuonValidated *own)
+static PetscErrorCode CheckWays(MuonCompressor c, Matrix T, Matrix R, Matrix Y, Message M, const MuonCompressorCost *cost, const MuonValidated *own)
 {
-  const Matrix       T = A[0], R = A[1], Y = A[2], sum = A[3];
+  /* Two roundings in a sum, and one for each term of a product of factors whose squares add up to those of the singular values */
+  const double       unit = T->array.precision == MUON_SINGLE ? 1.2e-7 : 2.3e-16, terms = Is(c, "rankk topsvd powersgd") ? (2 + (double)PetscMin(T->m, T->n)) * (sqrt(Squares(T, NULL)) + sqrt(Squares(R, NULL))) : 0;
   MuonValidated      opened = {NULL, 0, NULL, 0, NULL};
   MuonCompressorCost count;
-  Matrix             Z;
+  Matrix             Z, sum;
   Message            other;
   PetscBool          valid;
 
   PetscFunctionBegin;
-  PetscCall(NewArray(T->m, T->n, T->array.precision, T->array.rowmajor, &Z));
+  PetscCall(NewArray(T->m, T->n, T->array.precision, T->array.rowmajor, &Z, &sum));
   PetscCall(NewMessage(&other));
   PetscCall(MuonCompressorValidateArray(c, &T->array, M->bytes, M->buf, PETSC_TRUE, &count, &opened, &valid));
   TestCheck(valid && opened.bytes == own->bytes && memcmp(opened.data, own->data, own->bytes) == 0, "The sender has opened something else");
   TestCheck(SameCost(cost, &count, PETSC_TRUE), "Counted as %g, %g and %g", count.paper, count.encoded, count.entropy);
   PetscCall(MuonCompressorValidateArray(c, &T->array, M->bytes, M->buf, PETSC_FALSE, &count, &opened, &valid));
   TestCheck(valid && SameCost(cost, &count, PETSC_FALSE), "Without the entropy it is %g", count.entropy);
+  Copy(R, sum);
+  PetscCall(MuonCompressorDecodeValidated(c, own, PETSC_TRUE, 0.5, &sum->array));
+  for (PetscInt e = 0; e < T->m * T->n; e++) TestNear("sum", GetAt(sum, e), GetAt(R, e) + 0.5 * GetAt(Y, e), unit * (fabs(GetAt(R, e)) + 2 * fabs(GetAt(Y, e)) + terms));
   for (int add = 0; add < 2; add++) {
     Copy(R, Z);
     PetscCall(MuonCompressorDecodeValidated(c, &opened, (PetscBool)add, 0.5 * add, &Z->array));
@@ -129,78 +121,6 @@ static PetscErrorCode CheckWays(MuonCompressor c, Matrix A[4], Message M, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* entries: of a block of topk */
-static PetscErrorCode WriteCase(Output *out, const char type[], double ratio, int rank, int values, int entries)
-{
-  static const char *const norms[] = {"2", "1", "inf", "3"}, *const suffixes[] = {"T", "R", "decoded", "sum", "message"};
-  const int          number = out->number, bits = number % 4 == 0 ? 26 : PETSC_DETERMINE, step = 1000 * number;
-  const char        *layer, *name = MuonCompressorValuesTypes[values];
-  MuonCompressor     c;
-  MuonCompressorCost cost;
-  MuonValidated      own = {NULL, 0, NULL, 0, NULL};
-  PetscReal          alpha;
-  Matrix             A[4]; /* T, R, what the message decodes to, and R with half of it */
-  Message            M;
-
-  PetscFunctionBegin;
-  PetscCall(MakeCase(out, type, &c, &layer));
-  PetscCall(MuonCompressorSetRatio(c, (PetscReal)ratio));
-  if (!Is(c, "identity")) PetscCall(Tune(c, "values %s", name));
-  PetscCall(Tune(c, "rank %d paper_index_bits %d", rank, bits));
-  if (Is(c, "columntopk rowtopk")) PetscCall(Tune(c, "line_norm %s", norms[number % 4]));
-  if (Is(c, "topk")) PetscCall(Tune(c, "block_entries %d", entries));
-  if (Is(c, "qsgd")) PetscCall(Tune(c, "bits %d qsgd_block_length %d", 2 + number % 7, 16 << number % 4));
-  if (Is(c, "qsgd") && number / 7 % 2 == 1) PetscCall(Tune(c, "qsgd_block_norm l2"));
-  PetscCall(MuonCompressorSetStep(c, step));
-  PetscCall(NewArray(out->m, out->n, out->precision, out->rowmajor, &A[0], &A[1], &A[2], &A[3]));
-  PetscCall(NewMessage(&M));
-  Fill(number, A[0], A[1]);
-  PetscCall(EncodeOwn(c, A[0], A[1], M, &cost, &own));
-  PetscCall(MuonCompressorDecodeValidated(c, &own, PETSC_FALSE, 0.0, &A[2]->array));
-  Copy(A[1], A[3]);
-  PetscCall(MuonCompressorDecodeValidated(c, &own, PETSC_TRUE, 0.5, &A[3]->array));
-  PetscCall(CheckWays(c, A, M, &cost, &own));
-  PetscCall(MuonCompressorGetAlpha(c, out->m, out->n, &alpha));
-  for (int k = 0; k < 5; k++) {
-    char  path[32];
-    FILE *file;
-
-    PetscCall(PetscSNPrintf(path, sizeof(path), "%d.%s", number, suffixes[k]));
-    PetscCall(Open(out, path, &file));
-    if (k < 4) PetscCall(WriteMatrix(file, A[k]));
-    else PetscCall(Write(file, M->bytes, M->buf));
-    TestCheck(fclose(file) == 0, "Cannot write %s", path);
-  }
-  fprintf(out->cases, "%d %s %.17g %d %s %d %d", number, type, (double)(PetscReal)ratio, rank, name, out->m, out->n);
-  fprintf(out->cases, " %d %s %d %d %d %d", number % 2 == 0 ? number : -number, layer, number % 5, number % 2, step, bits);
-  fprintf(out->cases, " %.17g %.17g %.17g %.17g %s", cost.paper, cost.encoded, cost.entropy, (double)alpha, norms[number % 4]);
-  fprintf(out->cases, " %s %s %d\n", out->precision == MUON_SINGLE ? "single" : "double", out->rowmajor ? "rows" : "columns", entries);
-  PetscCall(MuonValidatedDestroy(&own));
-  PetscCall(Free(0));
-  out->number++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode WriteCases(Output *out)
-{
-  static const char *const dense[]    = {"identity", "natural", "natural", "natural", "nearest", "truncated", "bf16"};
-  static const char *const partial[]  = {"topk", "damping", "dropout", "columntopk", "rowtopk", "randk", "rankk"};
-  static const double      ratios[]   = {0.1, 0.03, 0.6, 0.001};
-  static const int         inblocks[] = {MUON_COMPRESSOR_VALUES_NATIVE, MUON_COMPRESSOR_VALUES_NATURAL, MUON_COMPRESSOR_VALUES_2BIT};
-
-  PetscFunctionBegin;
-  for (int k = 0; k < 7; k++) PetscCall(WriteCase(out, dense[k], 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0));
-  for (int v = MUON_COMPRESSOR_VALUES_NATIVE; v <= MUON_COMPRESSOR_VALUES_NATURAL; v++) {
-    PetscCall(WriteCase(out, "sign", 0.1, PETSC_DETERMINE, v, 0));
-    for (int k = 0; k < 3; k++) PetscCall(WriteCase(out, "qsgd", 0.1, PETSC_DETERMINE, v, 0));
-    /* Dropout of everything at first, and the rank itself once */
-    for (int k = 0; k < 21; k++) PetscCall(WriteCase(out, partial[k % 7], k == 2 ? 1 : ratios[k / 7], k == 13 ? 3 : PETSC_DETERMINE, v, 0));
-  }
-  /* In blocks, of which the last is shorter in some shapes and the only one is in others; 0.001 of a block is less than one entry */
-  for (int k = 0; k < 12; k++) PetscCall(WriteCase(out, "topk", ratios[k % 4], PETSC_DETERMINE, inblocks[k / 4], k == 10 ? 0 : 64 + 64 * (k % 2)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Small integers, so that no rounding makes the rank larger */
 static PetscErrorCode SetRankTwo(Matrix X)
 {
@@ -219,47 +139,38 @@ static PetscErrorCode SetRankTwo(Matrix X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A low-rank type, with what chooses it as the oracle reads it */
-typedef struct {
-  const char *type;
-  double      ratio;
-  int         rank, sweeps, oversampling, values;
-  const char *schatten;
-} Case;
-
 /*
-   Five messages of a matrix that changes: the second is of a matrix of rank 2 in every third case, the third
-   does not take effect, the fourth is of a zero matrix. Each file has T - R, what the message decodes to, and
-   the message
+   A case: a message, or five of a matrix that changes: the second is of a matrix of rank 2 in every third case, the third does not take
+   effect, the fourth is of a zero matrix. Each file has T - R, or T that is assigned, what the message decodes to, and the message
 */
-static PetscErrorCode WriteMessages(Output *out, const Case *what)
+static PetscErrorCode WriteCase(Output *out, int messages, const char format[], ...)
 {
-  const int          number = out->number;
-  const char        *layer, *values = MuonCompressorValuesTypes[what->values], *precision = out->precision == MUON_SINGLE ? "single" : "double";
+  const int          number = out->number, seed = number % 2 == 0 ? number : -number;
+  const char        *layer = number % 3 == 0 ? "embed" : number % 3 == 1 ? "h0.attn.q" : "h11.mlp.down";
   MuonCompressor     c;
   MuonCompressorCost cost;
   MuonValidated      own = {NULL, 0, NULL, 0, NULL};
   Matrix             T, R, X, Y, E;
   Message            M;
   PetscReal          alpha;
+  Choice             choice;
+  va_list            args;
 
   PetscFunctionBegin;
-  PetscCall(MakeCase(out, what->type, &c, &layer));
-  PetscCall(MuonCompressorSetRatio(c, (PetscReal)what->ratio));
-  PetscCall(Tune(c, "rank %d values %s", what->rank, values));
-  if (Is(c, "powersgd")) PetscCall(Tune(c, "powersgd_sweeps %d powersgd_oversampling %d", what->sweeps, what->oversampling));
-  if (Is(c, "topsvd")) PetscCall(Tune(c, "topsvd_schatten %s", what->schatten));
-  if (Is(c, "rankk")) PetscCall(Tune(c, "rankk_method range"));
+  va_start(args, format);
+  PetscCall(PetscVSNPrintf(choice, sizeof(choice), format, NULL, args));
+  va_end(args);
+  PetscCall(Make(&c, "%s", choice));
+  PetscCall(MuonCompressorSetStream(c, seed, layer, number % 5, number % 2));
   PetscCall(MuonCompressorGetAlpha(c, out->m, out->n, &alpha));
   PetscCall(NewArray(out->m, out->n, out->precision, out->rowmajor, &T, &R, &X, &Y, &E));
   PetscCall(NewMessage(&M));
   Random(T, 1);
   Random(R, 0.25);
-  fprintf(out->cases, "case %d %s %.17g %d %s %d", number, what->type, (double)(PetscReal)what->ratio, what->rank, values, what->sweeps);
-  fprintf(out->cases, " %d %s", what->oversampling, what->schatten);
-  fprintf(out->cases, " %d %d %d %s %d %d %.17g", out->m, out->n, number % 2 == 0 ? number : -number, layer, number % 5, number % 2, (double)alpha);
-  fprintf(out->cases, " %s %s\n", precision, out->rowmajor ? "rows" : "columns");
-  for (int k = 0; k < 5; k++) {
+  if (messages == 1) Fill(number, T, R);
+  fprintf(out->cases, "case %d %d %d %d %s %d %d %.17g %s", number, out->m, out->n, seed, layer, number % 5, number % 2, (double)alpha, out->precision == MUON_SINGLE ? "single" : "double");
+  fprintf(out->cases, " %s %s\n", out->rowmajor ? "rows" : "columns", choice);
+  for (int k = 0; k < messages; k++) {
     const PetscBool whole = k == 1 && number % 3 == 0 ? PETSC_TRUE : PETSC_FALSE;
     char            path[32];
     FILE           *file;
@@ -269,8 +180,9 @@ static PetscErrorCode WriteMessages(Output *out, const Case *what)
     PetscCall(MuonCompressorSetStep(c, 100 * number + k));
     PetscCall(EncodeOwn(c, X, whole ? NULL : R, M, &cost, &own));
     PetscCall(MuonCompressorDecodeValidated(c, &own, PETSC_FALSE, 0.0, &Y->array));
+    if (k == 0) PetscCall(CheckWays(c, X, R, Y, M, &cost, &own));
     if (k != 2) PetscCall(MuonCompressorCommit(c));
-    if (!whole) Axpby(-1, R, 1, X);
+    if (!whole && !Is(c, "identity")) Axpby(-1, R, 1, X);
     PetscCall(PetscSNPrintf(path, sizeof(path), "%d.%d", number, k));
     PetscCall(Open(out, path, &file));
     PetscCall(WriteMatrix(file, X));
@@ -287,44 +199,76 @@ static PetscErrorCode WriteMessages(Output *out, const Case *what)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode WriteLowRank(Output *out)
+static PetscErrorCode WriteTopK(Output *out, double ratio, const char values[], int entries)
 {
-  static const int  shapes[][2] = {{24, 40}, {40, 17}, {1, 12}, {60, 9}}, larger[][2] = {{64, 70}, {110, 90}};
-  static const Case some[] = {{"powersgd", 0.2, PETSC_DETERMINE, 1, 0, MUON_COMPRESSOR_VALUES_NATIVE, "2"},
-                              {"powersgd", 0.2, 2, 3, 0, MUON_COMPRESSOR_VALUES_NATIVE, "2"},
-                              {"powersgd", 0.2, 3, 1, 2, MUON_COMPRESSOR_VALUES_NATIVE, "2"},
-                              {"powersgd", 0.1, PETSC_DETERMINE, 2, 4, MUON_COMPRESSOR_VALUES_DOUBLE, "2"},
-                              {"topsvd", 0.2, PETSC_DETERMINE, 1, 0, MUON_COMPRESSOR_VALUES_NATIVE, "1"},
-                              {"topsvd", 0.2, 3, 1, 0, MUON_COMPRESSOR_VALUES_NATIVE, "inf"},
-                              {"topsvd", 0.2, 8, 1, 0, MUON_COMPRESSOR_VALUES_NATIVE, "3.5"}};
+  PetscFunctionBegin;
+  PetscCall(WriteCase(out, 1, "topk ratio %g paper_index_bits %d values %s block_entries %d", ratio, out->number % 4 == 0 ? 26 : PETSC_DETERMINE, values, entries));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WriteCases(Output *out)
+{
+  static const char *const dense[] = {"identity", "natural", "natural", "natural", "nearest", "truncated", "bf16"}, *const norms[] = {"2", "1", "inf", "3"};
+  static const char *const partial[]  = {"topk", "damping", "dropout", "columntopk", "rowtopk", "randk"};
+  static const double      ratios[]   = {0.1, 0.03, 0.6, 0.001};
+  static const char *const inblocks[] = {"native", "natural", "2bit"};
 
   PetscFunctionBegin;
-  for (int s = 0; s < 16; s++) {
-    out->m         = shapes[s / 2 % 4][0];
-    out->n         = shapes[s / 2 % 4][1];
-    out->precision = (MuonPrecision)(s % 2);
-    out->rowmajor  = (s / 2 + s) % 2;
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(some) && s < 8; k++) PetscCall(WriteMessages(out, &some[k]));
-    for (int v = MUON_COMPRESSOR_VALUES_NATIVE; v <= MUON_COMPRESSOR_VALUES_NATURAL; v++) {
-      const Case powersgd = {"powersgd", 0.15, PETSC_DETERMINE, 1, 0, v, "2"}, topsvd = {"topsvd", 0.15, PETSC_DETERMINE, 1, 0, v, "2"};
-      const Case range = {"rankk", 0.2, v == MUON_COMPRESSOR_VALUES_DOUBLE ? 1 : PETSC_DETERMINE, 1, 0, v, "2"};
+  for (int k = 0; k < 7; k++) PetscCall(WriteCase(out, 1, "%s", dense[k]));
+  for (int v = MUON_COMPRESSOR_VALUES_NATIVE; v <= MUON_COMPRESSOR_VALUES_NATURAL; v++) {
+    const char *values = MuonCompressorValuesTypes[v];
 
-      if (s >= 8) PetscCall(WriteMessages(out, &range));
-      else if (v > MUON_COMPRESSOR_VALUES_NATIVE) {
-        PetscCall(WriteMessages(out, &powersgd));
-        PetscCall(WriteMessages(out, &topsvd));
-      }
+    PetscCall(WriteCase(out, 1, "sign values %s", values));
+    for (int k = 0; k < 3; k++) {
+      const int n = out->number;
+
+      PetscCall(WriteCase(out, 1, "qsgd values %s bits %d qsgd_block_length %d qsgd_block_norm %s", values, 2 + n % 7, 16 << n % 4, n / 7 % 2 ? "l2" : "max"));
+    }
+    /* Dropout of everything at first */
+    for (int k = 0; k < 18; k++) {
+      const char  *type  = partial[k % 6];
+      const double ratio = k == 2 ? 1 : ratios[k / 6];
+
+      if (k % 6 == 0) PetscCall(WriteTopK(out, ratio, values, 0));
+      else if (k % 6 == 3 || k % 6 == 4) PetscCall(WriteCase(out, 1, "%s ratio %g values %s line_norm %s", type, ratio, values, norms[out->number % 4]));
+      else PetscCall(WriteCase(out, 1, "%s ratio %g values %s paper_index_bits %d", type, ratio, values, out->number % 4 == 0 ? 26 : PETSC_DETERMINE));
     }
   }
-  /* Where one polynomial damps what few columns leave, and where there is another */
-  for (int s = 0; s < 8; s++) {
-    const Case range = {"rankk", 0.2, s < 4 ? 1 : 3, 1, 0, MUON_COMPRESSOR_VALUES_NATIVE, "2"};
+  /* In blocks, of which the last is shorter in some shapes and the only one is in others; 0.001 of a block is less than one entry */
+  for (int k = 0; k < 12; k++) PetscCall(WriteTopK(out, ratios[k % 4], inblocks[k / 4], k == 10 ? 0 : 64 + 64 * (k % 2)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    out->m         = larger[s / 2 % 2][0];
-    out->n         = larger[s / 2 % 2][1];
+static PetscErrorCode WriteLowRank(Output *out)
+{
+  static const int         shapes[][2] = {{24, 40}, {40, 17}, {1, 12}, {60, 9}}, larger[][2] = {{64, 70}, {110, 90}};
+  static const char *const some[] = {"powersgd ratio 0.2 values native",
+                                     "powersgd ratio 0.2 rank 2 values native powersgd_sweeps 3",
+                                     "powersgd ratio 0.2 rank 3 values native powersgd_oversampling 2",
+                                     "powersgd ratio 0.1 values double powersgd_sweeps 2 powersgd_oversampling 4",
+                                     "topsvd ratio 0.2 values native topsvd_schatten 1",
+                                     "topsvd ratio 0.2 rank 3 values native topsvd_schatten inf",
+                                     "topsvd ratio 0.2 rank 8 values native topsvd_schatten 3.5"};
+
+  PetscFunctionBegin;
+  for (int s = 0; s < 24; s++) {
+    out->m         = s < 16 ? shapes[s / 2 % 4][0] : larger[s / 2 % 2][0];
+    out->n         = s < 16 ? shapes[s / 2 % 4][1] : larger[s / 2 % 2][1];
     out->precision = (MuonPrecision)(s % 2);
     out->rowmajor  = (s / 2 + s) % 2;
-    PetscCall(WriteMessages(out, &range));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(some) && s < 8; k++) PetscCall(WriteCase(out, 5, "%s", some[k]));
+    for (int v = MUON_COMPRESSOR_VALUES_NATIVE; v <= MUON_COMPRESSOR_VALUES_NATURAL && s < 16; v++) {
+      const char *values = MuonCompressorValuesTypes[v];
+
+      if (s < 8) PetscCall(WriteCase(out, 5, "rankk ratio 0.3 rank %d values %s", v == MUON_COMPRESSOR_VALUES_SINGLE ? 3 : PETSC_DETERMINE, values));
+      if (s >= 8) PetscCall(WriteCase(out, 5, "rankk ratio 0.2 rank %d values %s rankk_method range", v == MUON_COMPRESSOR_VALUES_DOUBLE ? 1 : PETSC_DETERMINE, values));
+      else if (v > MUON_COMPRESSOR_VALUES_NATIVE) {
+        PetscCall(WriteCase(out, 5, "powersgd ratio 0.15 values %s", values));
+        PetscCall(WriteCase(out, 5, "topsvd ratio 0.15 values %s", values));
+      }
+    }
+    /* Where one polynomial damps what few columns leave, and where there is another */
+    if (s >= 16) PetscCall(WriteCase(out, 5, "rankk rank %d values native rankk_method range", s < 20 ? 1 : 3));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -353,9 +297,9 @@ int main(int argc, char **argv)
     out.rowmajor  = (s / 2 + s) % 2;
     if (s < 8) PetscCall(WriteCases(&out));
     else {
-      PetscCall(WriteCase(&out, "topk", 0.015625, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_2BIT, 4096));
+      PetscCall(WriteTopK(&out, 0.015625, "2bit", 4096));
       /* A bitmap that is decoded in two strips, the second in the middle of values that share magnitudes */
-      PetscCall(WriteCase(&out, "topk", 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_2BIT, 0));
+      PetscCall(WriteTopK(&out, 0.1, "2bit", 0));
     }
   }
   TestCheck(fclose(out.cases) == 0, "Cannot write the cases");

@@ -27,6 +27,7 @@ static char help[] = "Two runs in one process that must be one: rows A | B | wha
                      "  -products N;...    calls of the device for products in a step of all ranks, of each of -a, and of the second run\n"
                      "  -scratch N         the first run has at most so many bytes of scratch more than the second\n"
                      "  -fetched           the first run fetches all entries from the device in a step, or less where MPI takes its memory\n"
+                     "  -counted           MuonTraffic says as many bytes as MPI is handed, in all steps but the first\n"
                      "  -headers N         the first run sends more bytes than the second from each worker and server, at most so many headers of messages in the last step\n"
                      "  -compression       so has what is measured of each layer's compression, behind as many steps; something went up where there are several ranks\n"
                      "  -nans N            so many entries or steps of the first run were left out\n"
@@ -41,6 +42,7 @@ static char help[] = "Two runs in one process that must be one: rows A | B | wha
 #include <petscmuon/private/muonimpl.h>
 #include <petscmuon/private/muonwire.h>
 #include <stddef.h>
+#include "mpicount.h"
 
 typedef enum {
   BITS,
@@ -89,7 +91,7 @@ typedef struct {
   PetscInt   steps, later, scratch, headers, nans, bytes[2];
   PetscReal  tolerance;
   char       reason[64], kept[64];
-  PetscBool  state, served, traffic, owners, own, last, measures, full, fetched, signs, memory, sent, compression, mean;
+  PetscBool  state, served, traffic, owners, own, last, measures, full, fetched, signs, memory, sent, compression, mean, counted;
   char       what[1024]; /* the lists that differ from pair to pair */
 } Choices;
 
@@ -297,19 +299,41 @@ static PetscErrorCode CheckFull(Problem *p, const double weights[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static long long Handed;
+
+static void Count(PetscBool after)
+{
+  if (after) Handed = mpicount.sent + mpicount.reduced;
+  else mpicount_reset();
+}
+
+/* In the first step PETSc makes gradients, and a debugging PETSc compares arguments */
+static PetscErrorCode CheckCounted(Problem *p, const char what[])
+{
+  MuonTraffic traffic;
+  PetscInt    step;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetStepNumber(p->muon, &step));
+  PetscCall(MuonGetTraffic(p->muon, &traffic));
+  PetscCheck(step < 2 || PetscDefined(USE_DEBUG) || traffic.mpi == (double)Handed, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %lld bytes were handed to MPI, %g are said to be", what, Handed, traffic.mpi);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A step, which is taken again where a NaN ended it */
 static PetscErrorCode TakeStep(Problem *p, const Choices *choices, double weights[])
 {
-  const PetscInt      bad = p->bad;
+  const PetscInt      bad = p->bad, half = p->half;
   MuonConvergedReason reason;
 
   PetscFunctionBegin;
   PetscCall(ProblemStep(p));
   PetscCall(MuonGetConvergedReason(p->muon, &reason));
-  if (reason == MUON_DIVERGED_NANORINF && p->bad != bad) {
+  if (reason == MUON_DIVERGED_NANORINF && (p->bad != bad || p->half != half)) {
     PetscCall(ProblemStep(p));
     PetscCall(MuonGetConvergedReason(p->muon, &reason));
   }
+  if (choices->counted) PetscCall(CheckCounted(p, choices->what));
   PetscCheck(strcmp(MuonConvergedReasons[reason], choices->reason) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, expected %s", choices->what, MuonConvergedReasons[reason], choices->reason);
   PetscCall(ProblemGatherWeights(p, choices->own ? PETSC_COMM_SELF : p->comm, weights));
   if (choices->full) PetscCall(CheckFull(p, weights));
@@ -736,6 +760,11 @@ static PetscErrorCode GetChoices(Choices *choices)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-served", &choices->served, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-mean", &choices->mean, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-full", &choices->full, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-counted", &choices->counted, NULL));
+  if (choices->counted) {
+    ProblemAround = Count;
+    PetscCall(PetscCommDuplicate(PETSC_COMM_SELF, &mpicount_ignored, NULL)); /* which decompositions use */
+  }
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-traffic", &choices->traffic, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-measures", &choices->measures, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-last", &choices->last, NULL));
@@ -787,6 +816,8 @@ int main(int argc, char **argv)
     }
     PetscCall(TraceFree(&b));
   }
+  if (choices.counted) PetscCall(PetscCommDestroy(&mpicount_ignored));
+  ProblemAround = NULL;
   PetscCall(PetscMuonFinalize());
   return 0;
 }
@@ -809,7 +840,7 @@ int main(int argc, char **argv)
   # EF21: whoever serves which layer, weights and state have the same bits
   testset:
     nsize: {{1 2 3 4}}
-    args: -steps 8 -state -owners -all " -muon_type ef21 -muon_exchange_mode gather" -each " -ef21_init zero; -ef21_init gradient" -a " -muon_exchange_type layerwise; -muon_exchange_type layerwise -muon_exchange_assignment roundrobin; -muon_exchange_type replicated" -b " -muon_exchange_type star"
+    args: -steps 8 -state -measures -owners -all " -muon_type ef21 -muon_exchange_mode gather" -each " -ef21_init zero; -ef21_init gradient" -a " -muon_exchange_type layerwise; -muon_exchange_type layerwise -muon_exchange_assignment roundrobin; -muon_exchange_type replicated" -b " -muon_exchange_type star"
     table: suffix | args
       ef21_topk     | -both " -ef21_compressor topk -ef21_compressor_ratio 0.2 -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.2 -ef21_server_compressor_values natural"
       ef21_rankk    | -both " -ef21_compressor rankk -ef21_compressor_ratio 0.5 -ef21_compressor_values natural -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.5 -ef21_server_compressor_values single"
@@ -844,6 +875,8 @@ int main(int argc, char **argv)
       ef21_second   | -steps 2 -compare differs -all " -problem_layers gain -muon_type ef21 -muon_momentum 0.5" -a " -ef21_init gradient" -b " -ef21_init zero"
       # Gradients 4 times as large, which no rounding sees; 3 times as large. Without the spectral norm: scaling moves the thresholds of an iterative solver
       ef21_scale    | -all " -problem_layers row,gain,embed -muon_type ef21" -each " -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values single; -ef21_compressor natural -ef21_compressor_values native -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values native; -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values bf16 -ef21_server_compressor identity" -a " -problem_scale 4"
+      dense_scale   | -all " -problem_layers row,gain,embed -muon_type dense -muon_exchange_type star" -a " -problem_scale 0.0009765625"
+      dense_polar   | -compare rounding -all " -problem_layers square,tall,wide -muon_type dense" -a " -problem_scale 0.0009765625"
       ef21_scale3   | -compare rounding -all " -problem_layers mat -muon_type ef21 -ef21_compressor_ratio 0.5 -ef21_compressor_values native" -each " -ef21_compressor topk; -ef21_compressor rankk" -a " -problem_scale 3"
       # All triples, all of the subspace
       ef21_triples  | -compare rounding -all " -problem_layers mat -muon_type ef21" -a " -ef21_compressor rankk -ef21_compressor_ratio 1 -ef21_compressor_values native"
@@ -1062,7 +1095,7 @@ int main(int argc, char **argv)
   # Votes of workers that are several ranks are those of whole layers at each position, and a NaN that one rank has is seen by all: the same bits entry by entry; a mean that is formed, and norms and polar factors of
   # matrices of signs, to rounding. The agreement and the measure are the same
   testset:
-    args: -measures -steps 3 -all " -muon_type sign -sign_measure -lmo_type spectral -lmo_polar_type svd -muon_learning_rate 0.1 -muon_weight_decay 0.05 -muon_shape_factor moonlight"
+    args: -measures -counted -steps 3 -all " -muon_type sign -sign_measure -lmo_type spectral -lmo_polar_type svd -muon_learning_rate 0.1 -muon_weight_decay 0.05 -muon_shape_factor moonlight"
     testset:
       args: -a " -muon_assembly allgather; -muon_assembly owner -problem_bad 1"
       testset:
@@ -1088,6 +1121,9 @@ int main(int argc, char **argv)
           votes_ways_two   | {{2 4 6}} | -both " -problem_ranks 2" -b " -problem_mean 2"
           votes_ways_three | 6         | -both " -problem_ranks 3" -b " -problem_mean 3"
           votes_ways_four  | 4         | -both " -problem_ranks 4" -b " -problem_mean 4"
+      # Votes that are summed have as many bytes as entries, wherever these are
+      table: suffix | nsize | args
+        votes_summed | {{4 6}} | -traffic -both " -problem_ranks 2 -problem_layers tall,entry,column -sign_direction momentum -muon_exchange_type replicated -muon_exchange_mode allreduce" -a " -problem_mean 1" -b " -problem_mean 2"
       testset:
         args: -compare rounding -each " -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column -sign_direction polar -sign_update spectral -sign_tie zero"
         table: suffix | nsize | args
@@ -1118,6 +1154,71 @@ int main(int argc, char **argv)
       nsize: 4
       args: -both " -problem_ranks 2 -problem_layers tall -lmo_polar_type qdwh -sign_direction polar -sign_update polar -muon_assembly gram"
       error: -muon_assembly gram of layer "tall"
+
+  # Weights that are edited between steps are taken over by every compressor as those that the optimizer is told of, and stay where they were set; where those of one rank are others the step is refused, names the
+  # layer, and is taken again when they are set back. Where it does not look, messages heal what they can
+  testset:
+    args: -all " -problem_layers tall,wide,embed,gain,square -muon_layer_types gain:adamw" -each " -muon_type dense; -muon_type dense -muon_momentum_at worker; -muon_type ef21; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values single -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values bf16 -ef21_server_compressor nearest -ef21_init gradient; -muon_type ef21 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor rankk -ef21_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor nearest -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_downlink step -lmo_type rowsum -muon_layer_gain_ef21_downlink weights"
+    table: suffix | nsize | args
+      edit       | {{1 2}} | -steps 5 -state -both " -problem_edit 3 -muon_exchange_type {{star layerwise replicated}}" -b " -problem_told"
+      edit_stays | {{1 2}} | -steps 4 -compare none -both " -muon_learning_rate 1e-30 -muon_adamw_learning_rate 1e-30 -problem_edit 3 -muon_exchange_type {{star layerwise replicated}}"
+      mismatch   | 2       | -steps 5 -state -both " -muon_exchange_type {{star layerwise replicated}}" -a " -problem_mismatch 3; -problem_mismatch 3 -problem_bad_layer 3"
+  # Sums; arrays, rows that are spread or kept, votes; an entry is found by and by where steps do not heal it
+  testset:
+    args: -all " -problem_layers tall,wide -lmo_type max"
+    testset:
+      args: -each " -problem_storage rows -ef21_compressor topk -ef21_server_compressor topk; -problem_ranks 2 -ef21_compressor topk -ef21_server_compressor topk; -problem_ranks 2 -muon_type sign -lmo_type spectral -sign_direction momentum -sign_update none"
+      table: suffix | nsize | args
+        edit_spread     | 4 | -steps 4 -compare none -both " -muon_learning_rate 1e-30 -problem_edit 3"
+        mismatch_spread | 4 | -steps 5 -a " -problem_mismatch 3"
+        mismatch_entry  | 4 | -steps 2 -compare none -a " -problem_mismatch 1 -problem_mismatch_entry"
+    table: suffix | nsize | args
+      edit_sums     | {{1 2}} | -steps 5 -both " -muon_type dense -problem_edit 3" -each " -muon_exchange_mode reduce; -muon_exchange_type replicated -muon_exchange_mode allreduce" -b " -problem_told"
+      mismatch_sums | 2       | -steps 5 -both " -muon_type dense" -each " -muon_exchange_mode reduce; -muon_exchange_type replicated -muon_exchange_mode allreduce" -a " -problem_mismatch 3"
+      mismatch_one  | 2       | -steps 2 -compare none -a " -problem_mismatch 1 -problem_mismatch_entry -ef21_compressor topk -ef21_server_compressor topk"
+      edit_rows     | 4       | -steps 4 -compare none -both " -muon_exchange_type rows -ef21_server_compressor topk -muon_learning_rate 1e-30 -problem_edit 3"
+      mismatch_rows | 4       | -steps 5 -both " -muon_exchange_type rows -ef21_server_compressor topk" -a " -problem_mismatch 3"
+      unchecked     | {{2 4}} | -steps 3 -compare none -a " -muon_check_weights false -problem_mismatch 1"
+
+  # What is no number in a gradient or in the loss of one rank is seen by all, under each policy, and so are steps to what is none. The step is taken again as if nothing had been; it is left out, so that
+  # the run is a step behind where gradients do not depend on the step; or the entry is a zero
+  testset:
+    nsize: {{1 3}}
+    testset:
+      args: -state -all " -muon_layer_types gain:adamw" -each " -muon_type dense; -muon_type dense -muon_momentum_at worker; -muon_type ef21; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values single -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values bf16 -ef21_server_compressor nearest -ef21_init gradient; -muon_type ef21 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor rankk -ef21_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor nearest -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_downlink step -lmo_type rowsum -muon_layer_gain_ef21_downlink weights"
+      table: suffix | args
+        nan_stop | -both " -muon_exchange_type {{star layerwise replicated}}" -a " -problem_bad 1; -problem_bad 2 -problem_bad_loss -muon_nan zero; -problem_bad 1 -problem_bad_layer 0 -problem_bad_sign 1; -problem_bad 2 -problem_bad_layer 5 -problem_bad_sign -1; -problem_bad 1 -problem_bad_layer 4; -problem_bad 1 -problem_bad_loss -problem_bad_sign 1; -problem_overflow 1; -problem_overflow 2 -problem_bad_layer 0; -problem_overflow 1 -problem_bad_layer 3; -problem_overflow 1 -problem_bad_layer 4"
+        nan_zero | -nans 1 -both " -muon_nan zero" -a " -problem_bad 1 -problem_bad_layer 0 -problem_bad_sign -1; -problem_bad 1 -problem_bad_layer 0" -b " -problem_bad 1 -problem_bad_zero -problem_bad_layer 0"
+        nan_skip | -nans 1 -later 1 -last -both " -problem_noise 0 -muon_nan skip" -a " -problem_bad 1 -problem_bad_layer 1; -problem_bad 2 -problem_bad_loss; -problem_bad 1 -problem_bad_sign -1 -problem_bad_layer 5"
+    # Sums in place of messages
+    table: suffix | args
+      nan_sums | -all " -muon_layer_types gain:adamw" -each " -muon_type dense -muon_exchange_mode reduce; -muon_type dense -muon_exchange_type star -muon_exchange_mode reduce; -muon_type ef21 -muon_exchange_mode allreduce; -muon_type ef21 -muon_exchange_type replicated -muon_exchange_mode allreduce" -a " -problem_bad 1; -problem_bad 2 -problem_bad_loss"
+  testset:
+    nsize: 3
+    args: -all " -muon_type {{dense ef21}} -muon_exchange_type {{star layerwise replicated}} -muon_error_if_not_converged -problem_bad 1 -problem_bad_layer 3"
+    table: suffix | args | error
+      nan_raised      |                             | DIVERGED_NANORINF (the gradient of layer "row" on rank 2)
+      nan_raised_loss | -both " -problem_bad_loss"  | DIVERGED_NANORINF (the loss on rank 0)
+
+  # A routine of the program's that fails, on one rank or on all, is an error on all. A step is taken before monitors, validation and what follows it speak: the run goes on as one without them
+  testset:
+    nsize: {{1 2 3}}
+    args: -all " -muon_exchange_type {{star layerwise replicated}}"
+    table: suffix | nsize | args
+      broken        |   | -state -each " -muon_type dense; -muon_type ef21 -ef21_compressor topk" -a " -problem_ready backward -problem_breaks objective; -problem_breaks monitor; -problem_breaks validation; -problem_breaks poststep; -problem_breaks poststep -problem_break_step 2"
+      broken_drawn  |   | -state -both " -muon_max_steps 8 -muon_schedule linear" -each " -muon_type dense; -muon_type ef21 -ef21_compressor randk -ef21_server_compressor natural; -muon_type ef21 -ef21_compressor qsgd -ef21_server_compressor randk; -muon_type ef21 -ef21_compressor dropout -ef21_server_compressor qsgd" -a " -problem_break_rank -1 -problem_breaks monitor; -problem_break_step 2 -problem_breaks csv"
+      broken_others | 3 | -each " -muon_type dense -muon_exchange_type rows; -muon_type sign -lmo_type spectral" -a " -problem_ready backward -problem_breaks objective -problem_break_rank 1; -problem_breaks monitor -problem_break_rank 2; -problem_breaks validation -problem_break_rank 1; -problem_breaks poststep -problem_break_rank 2"
+
+  # A step reads the caller's gradients where they lie, even where a policy puts a zero in the place of a NaN, and moves as by its own
+  testset:
+    nsize: {{1 2 3}}
+    args: -state -all " -muon_layer_types gain:adamw -muon_exchange_type {{star layerwise replicated}}" -each " -muon_type dense; -muon_type dense -muon_momentum_at worker; -muon_type ef21; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values single -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values bf16 -ef21_server_compressor nearest -ef21_init gradient; -muon_type ef21 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor rankk -ef21_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor nearest -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_downlink step -lmo_type rowsum -muon_layer_gain_ef21_downlink weights"
+    table: suffix | requires | args
+      own        |       | -nans 1 -both " -muon_nan zero -problem_bad 1 -problem_bad_layer 1" -a " -problem_own"
+      own_before |       | -nans 1 -both " -muon_nan zero -problem_bad 2 -problem_bad_layer 1 -problem_routine 0" -a " -problem_own"
+      own_half   | debug | -a " -problem_half 2"
+  table: suffix | nsize | args
+    own_spread | 4 | -both " -problem_ranks 2" -a " -problem_own" -each " -muon_type dense; -muon_type ef21 -ef21_compressor topk; -muon_type dense -problem_whole"
 
   # Workers of unequal weights have the steps of one that has their weighted mean
   testset:

@@ -152,6 +152,14 @@ static inline int ModelFind(const Model *model, const char path[], int *parent, 
   }
 }
 
+static inline int ModelNodeAt(const Model *model, const char path[])
+{
+  int  parent = 0;
+  char name[MODEL_NAME];
+
+  return ModelFind(model, path, &parent, name);
+}
+
 static inline int ModelNew(Model *model, int parent, const char name[], int folder)
 {
   ModelNode   *node = &model->node[model->nodes];
@@ -251,10 +259,7 @@ static inline int ModelStat(int handle, struct stat *info)
 
 static inline int ModelStatPath(const char path[], struct stat *info)
 {
-  int  parent = 0;
-  char name[MODEL_NAME];
-
-  return ModelStatNode(ModelFind(Disk, path, &parent, name), info);
+  return ModelStatNode(ModelNodeAt(Disk, path), info);
 }
 
 static inline int ModelTruncate(int handle, off_t length)
@@ -368,9 +373,8 @@ static inline int ModelRename(const char from[], const char to[])
 /* Of a file, or of an empty folder */
 static inline int ModelRemove(const char path[])
 {
-  int       parent = 0, error;
-  char      name[MODEL_NAME];
-  const int node = ModelFind(Disk, path, &parent, name);
+  const int node = ModelNodeAt(Disk, path);
+  int       error;
 
   if (node < 0) return ModelAnswer(node);
   for (int n = 1; n < Disk->nodes; n++) {
@@ -396,9 +400,8 @@ static inline int ModelMakeFolder(const char path[], mode_t mode)
 
 static inline int ModelList(const char path[], struct dirent ***names, int (*filter)(const struct dirent *), int (*order)(const struct dirent **, const struct dirent **))
 {
-  int       parent = 0, count = 0;
-  char      name[MODEL_NAME];
-  const int node = ModelFind(Disk, path, &parent, name);
+  const int node  = ModelNodeAt(Disk, path);
+  int       count = 0;
 
   (void)filter;
   (void)order;
@@ -550,9 +553,7 @@ static inline int ModelOpenHandles(const Model *model)
 /* The bytes of a file, to be damaged */
 static inline ModelBytes *ModelFile(Model *model, const char path[])
 {
-  int       parent = 0;
-  char      name[MODEL_NAME];
-  const int node = ModelFind(model, path, &parent, name);
+  const int node = ModelNodeAt(model, path);
 
   Check(node >= 0, "%s is not there", path);
   return &model->node[node].now;
@@ -561,9 +562,7 @@ static inline ModelBytes *ModelFile(Model *model, const char path[])
 /* Removes a file, or a folder with all in it, as if it had never been */
 static inline void ModelForget(Model *model, const char path[])
 {
-  int       parent = 0;
-  char      name[MODEL_NAME];
-  const int node = ModelFind(model, path, &parent, name);
+  const int node = ModelNodeAt(model, path);
 
   Check(node > 0, "%s is not there", path);
   for (int n = 1; n < model->nodes; n++) {

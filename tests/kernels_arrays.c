@@ -656,19 +656,6 @@ static void CheckLengths(const MuonKernels *k)
   FreeArrays();
 }
 
-typedef struct {
-  double size;
-  size_t line;
-} Item;
-
-static int Before(const void *a, const void *b)
-{
-  const Item *p = (const Item *)a, *q = (const Item *)b;
-
-  if (p->size != q->size) return p->size > q->size ? -1 : 1;
-  return p->line < q->line ? -1 : 1;
-}
-
 /* MuonKernelSelectVectors() against a sort, with so many lengths that differ */
 static void CheckSelection(const MuonKernels *k, size_t lines, uint64_t different)
 {
@@ -682,8 +669,8 @@ static void CheckSelection(const MuonKernels *k, size_t lines, uint64_t differen
   for (size_t i = 0; i < lines; i++) {
     SetRaw(x, 0, (double)(NextBits(&state) % different));
     Check(k->VectorLength(1, x->x, 2, &lengths[i]) == 0, "finite");
-    sorted[i].size = GetRaw(x, 0);
-    sorted[i].line = i;
+    sorted[i].magnitude = GetRaw(x, 0);
+    sorted[i].number    = i;
   }
   qsort(sorted, lines, sizeof(*sorted), Before);
   memset(expected, 0, bytes + 1);
@@ -692,7 +679,7 @@ static void CheckSelection(const MuonKernels *k, size_t lines, uint64_t differen
     bitmap[bytes] = 0;
     MuonKernelSelectVectors(lines, lengths, count, bitmap, scratch);
     Check(memcmp(bitmap, expected, bytes + 1) == 0, "%d of %d lines", (int)count, (int)lines);
-    if (count < lines) expected[sorted[count].line / 8] |= (unsigned char)(1u << sorted[count].line % 8);
+    if (count < lines) expected[sorted[count].number / 8] |= (unsigned char)(1u << sorted[count].number % 8);
   }
   free(lengths);
   free(sorted);

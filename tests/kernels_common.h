@@ -126,6 +126,20 @@ static inline int Bit(const unsigned char *bits, size_t e)
   return bits[e / 8] >> e % 8 & 1;
 }
 
+/* Of a selection: the larger first, of equal ones that of the smaller number */
+typedef struct {
+  double magnitude;
+  size_t number;
+} Item;
+
+static inline int Before(const void *a, const void *b)
+{
+  const Item *p = (const Item *)a, *q = (const Item *)b;
+
+  if (p->magnitude != q->magnitude) return p->magnitude > q->magnitude ? -1 : 1;
+  return p->number < q->number ? -1 : p->number > q->number;
+}
+
 /* The word of an entry, by a call of its own */
 static inline uint32_t WordOf(const MuonKernelStream *stream, uint64_t entry)
 {

@@ -133,54 +133,6 @@ static void CheckSets(size_t entries, size_t count)
   CheckChiSquare(sum - 500 * (double)sets, (double)sets - 1, "sets");
 }
 
-/* Single entries and pairs of a set that is too large to see all */
-static void CheckPairs(size_t entries, size_t count, size_t draws)
-{
-  const double   d = (double)entries, k = (double)count, n = (double)draws, one = k / d, two = one * (k - 1) / (d - 1);
-  size_t        *seen   = (size_t *)Allocate(entries * entries * sizeof(*seen));
-  unsigned char *bitmap = (unsigned char *)Allocate((entries + 7) / 8);
-  double         sum    = 0;
-
-  memset(seen, 0, entries * entries * sizeof(*seen));
-  for (uint64_t seed = 1; seed <= draws; seed++) {
-    MuonKernelSubset(entries, count, seed * 0x9E3779B97F4A7C15u, bitmap);
-    for (size_t a = 0; a < entries; a++) {
-      for (size_t b = 0; b <= a && Bit(bitmap, a); b++) seen[a * entries + b] += (size_t)Bit(bitmap, b);
-    }
-  }
-  for (size_t a = 0; a < entries; a++) {
-    sum += pow((double)seen[a * entries + a] - n * one, 2);
-    /* Six and a half standard deviations: 8e-11 for each pair */
-    for (size_t b = 0; b < a; b++) Check(fabs((double)seen[a * entries + b] - n * two) <= 6.5 * sqrt(n * two * (1 - two)), "pair %d, %d: %d times of %d, expected %g", (int)a, (int)b, (int)seen[a * entries + b], (int)draws, n * two);
-  }
-  /* The indicators have variance one (1 - one) and, as their sum is fixed, covariances of -1/(d - 1) of it */
-  CheckChiSquare(sum / (n * one * (1 - one) * d / (d - 1)), d - 1, "entries");
-  free(seen);
-  free(bitmap);
-}
-
-/* Of one large set equal intervals hold equal parts, with the variance of draws without replacement */
-static void CheckIntervals(size_t entries, size_t count, uint64_t seed)
-{
-  enum {
-    INTERVALS = 128
-  };
-  const double   expected = (double)count / INTERVALS;
-  const size_t   length   = entries / INTERVALS;
-  unsigned char *bitmap   = (unsigned char *)Allocate((entries + 7) / 8);
-  double         sum      = 0;
-
-  MuonKernelSubset(entries, count, seed, bitmap);
-  for (size_t i = 0; i < INTERVALS; i++) {
-    size_t found = 0;
-
-    for (size_t e = i * length; e < (i + 1) * length; e++) found += (size_t)Bit(bitmap, e);
-    sum += pow((double)found - expected, 2);
-  }
-  CheckChiSquare(sum / (expected * (double)(entries - count) / (double)(entries - 1)), INTERVALS - 1, "intervals");
-  free(bitmap);
-}
-
 static void CheckSubsets(FILE *file)
 {
   static const size_t   sizes[][2] = {{0, 0}, {1, 0}, {1, 1}, {7, 3}, {8, 4}, {8, 8}, {9, 8}, {64, 1}, {300, 150}, {300, 151}, {960, 96}, {1000, 257}, {1537, 1025}, {4096, 513}, {20000, 19000}, {100003, 30000}};
@@ -197,10 +149,6 @@ static void CheckSubsets(FILE *file)
   for (size_t entries = 2; entries <= 8; entries++) {
     for (size_t count = 1; count < entries; count++) CheckSets(entries, count);
   }
-  CheckPairs(30, 9, 20000);
-  CheckPairs(30, 22, 20000);
-  CheckIntervals(1 << 20, 100000, 5);
-  CheckIntervals(1 << 20, 900000, 6);
   for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
     const size_t   bytes  = (sizes[i][0] + 7) / 8;
     unsigned char *bitmap = (unsigned char *)Allocate(bytes);

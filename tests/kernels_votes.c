@@ -5,7 +5,8 @@
 #include "kernels_common.h"
 
 enum {
-  MOST    = 2 * 2048 + 331, /* two blocks of the kernels, and a ragged end */
+  BLOCK   = 8192, /* entries that the kernels look at together */
+  MOST    = 2 * BLOCK + 331,
   TINYS   = 70,
   VOTERS  = 300,
   CANARY  = 0xA5,
@@ -127,7 +128,7 @@ static void Votes(uint64_t *state)
   for (size_t j = 0; j < VOTERS; j++) plane[j] = (unsigned char *)Allocate(ROOM);
   for (size_t voters = 1; voters <= VOTERS; voters = voters < 16 ? voters + 1 : voters == 16 ? 128 : voters == 128 ? 255 : voters == 255 ? 256 : voters == 256 ? VOTERS : VOTERS + 1) {
     for (int kind = 0; kind < 3; kind++) {
-      static const size_t sizes[] = {1, 7, 8, 9, 63, 64, 65, 2047, 2048, 2049, MOST};
+      static const size_t sizes[] = {1, 7, 8, 9, 63, 64, 65, BLOCK - 1, BLOCK, BLOCK + 1, MOST};
 
       for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
         const size_t entries = sizes[s];

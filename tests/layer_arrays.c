@@ -119,53 +119,26 @@ static PetscErrorCode CreateLayer(const Block *W, MuonLayerType type, MuonLMOTyp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The steps of lmo, block by block: the largest entry of a vector is in no norm here, so that no tie decides
-*/
-static double Direction(MuonLMOType norm, const MuonArray *G, size_t i, size_t j, size_t i0, size_t j0, size_t m, size_t n, double *factor, double *dual)
+/* What is too long for a number is no step, whichever of rate and decay is; only a norm ball has a scale */
+static PetscErrorCode CheckLong(MuonLayer layer, const Block *G, const Block *other)
 {
-  double squares = 0;
+  PetscFunctionBegin;
+  for (PetscInt k = strcmp(((PetscObject)layer)->type_name, MUONLAYERLMO) == 0 ? 0 : 1; k < 2; k++) {
+    MuonLayerStepInfo info = {STEPS, k == 0 ? 1e308 : 1e200, k == 0 ? 0 : 1e200, 0, 0, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
+    MuonStatus        status;
+    MuonArray         X;
 
-  *dual = 0;
-  if (strcmp(norm, MUONLMOMAX) == 0) {
-    *factor = 1.0 / (double)n;
-    for (size_t r = i0; r < i0 + m; r++) {
-      for (size_t c = j0; c < j0 + n; c++) *dual += fabs(Get(G, r, c));
-    }
-    return Get(G, i, j) > 0 ? -1 : 1;
+    PetscCall(MuonLayerSetScale(layer, k == 0 ? (PetscReal)64 : (PetscReal)Scale));
+    PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &X));
+    PetscCall(MuonLayerStep(layer, &info, &G->array, &X, &other->array, &status));
+    Check(status == MUON_STATUS_NANORINF, "%s: status %d of a step without bounds", ((PetscObject)layer)->type_name, (int)status);
+    PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &X));
   }
-  if (strcmp(norm, MUONLMOFROBENIUS) == 0) {
-    *factor = 1;
-    for (size_t r = i0; r < i0 + m; r++) {
-      for (size_t c = j0; c < j0 + n; c++) squares += Get(G, r, c) * Get(G, r, c);
-    }
-    *dual = sqrt(squares);
-    return -Get(G, i, j) / *dual;
-  }
-  if (strcmp(norm, MUONLMOCOLUMN) == 0) {
-    *factor = sqrt((double)m) / (double)n;
-    for (size_t c = j0; c < j0 + n; c++) {
-      double sum = 0;
-
-      for (size_t r = i0; r < i0 + m; r++) sum += Get(G, r, c) * Get(G, r, c);
-      *dual += sqrt(sum);
-      if (c == j) squares = sum;
-    }
-    return -Get(G, i, j) / sqrt(squares);
-  }
-  *factor = 1 / sqrt((double)n);
-  for (size_t r = i0; r < i0 + m; r++) {
-    double sum = 0;
-
-    for (size_t c = j0; c < j0 + n; c++) sum += Get(G, r, c) * Get(G, r, c);
-    *dual += sqrt(sum);
-    if (r == i) squares = sum;
-  }
-  return -Get(G, i, j) / sqrt(squares);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One layer for some steps: every entry against its formula; x gets the last weights */
-static PetscErrorCode Run(MuonLayerType type, MuonLMOType norm, PetscBool blocks, MuonPrecision weights, MuonPrecision state, int rowmajor, double x[])
+/* One layer for some steps: every entry against its formula; x gets the last weights. Norm balls are those of lmo_ball, and their steps those of step_oracle and muon_precision */
+static PetscErrorCode Run(MuonLayerType type, PetscBool blocks, MuonPrecision weights, MuonPrecision state, int rowmajor, double x[])
 {
   const double es = Epsilon(state), ew = Epsilon(weights);
   double       mean[TALL][WIDE] = {{0}}, square[TALL][WIDE] = {{0}}, power[2] = {1, 1};
@@ -178,13 +151,12 @@ static PetscErrorCode Run(MuonLayerType type, MuonLMOType norm, PetscBool blocks
   for (size_t i = 0; i < TALL; i++) {
     for (size_t j = 0; j < WIDE; j++) Set(&W.array, i, j, Weight(i, j));
   }
-  PetscCall(CreateLayer(&W, type, norm, blocks, &layer));
+  PetscCall(CreateLayer(&W, type, NULL, blocks, &layer));
   if (strcmp(type, MUONLAYERADAMW) == 0 || strcmp(type, MUONLAYERNADAMW) == 0) PetscCall(LayerGet(layer, "adamw_epsilon", &epsilon));
   for (PetscInt s = 0; s < STEPS; s++) {
     MuonLayerStepInfo info = {s, Rate, Decay, 0, 0, 0, -1, PETSC_FALSE, PETSC_FALSE, 0};
     MuonStatus        status;
     MuonArray         X;
-    double            expected = 0;
 
     Make(state, rowmajor, &G);
     Make(weights, rowmajor, &other);
@@ -195,7 +167,7 @@ static PetscErrorCode Run(MuonLayerType type, MuonLMOType norm, PetscBool blocks
       }
       PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &X));
       PetscCall(MuonLayerStep(layer, &info, &G.array, &X, &other.array, &status));
-      Check(status == MUON_STATUS_OK, "%s %s: status %d", type, norm, (int)status);
+      Check(status == MUON_STATUS_OK, "%s: status %d", type, (int)status);
       PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &X));
     }
     PetscCall(CheckGaps(&G.array));
@@ -210,18 +182,6 @@ static PetscErrorCode Run(MuonLayerType type, MuonLMOType norm, PetscBool blocks
         if (strcmp(type, MUONLAYERSGD) == 0) {
           move    = -Rate * g; /* the scale is that of a norm ball */
           allowed = 0;
-        } else if (strcmp(type, MUONLAYERLMO) == 0) {
-          const size_t i0 = !blocks || i < 3 ? 0 : 3, j0 = !blocks || j < 2 ? 0 : 2, m = !blocks ? TALL : (i < 3 ? 3 : 4), n = !blocks ? WIDE : (j < 2 ? 2 : 3);
-          double       factor, dual;
-
-          move = Direction(norm, &G.array, i, j, i0, j0, m, n, &factor, &dual);
-          move *= Rate * Scale * factor;
-          if (i == i0 && j == j0) expected += dual;
-          /*
-             A sum of at most TALL WIDE squares, its root and a quotient; the factor of the shape is a
-             PetscReal
-          */
-          allowed = ((double)(TALL * WIDE) * es + 4 * PETSC_MACHINE_EPSILON) * fabs(move);
         } else {
           double top;
 
@@ -236,11 +196,10 @@ static PetscErrorCode Run(MuonLayerType type, MuonLMOType norm, PetscBool blocks
           allowed = (8.0 * (double)(s + 1) + 10) * es * fabs(move);
         }
         allowed += 3 * ew * (fabs(keep * old) + fabs(move));
-        Check(fabs(got - (keep * old + move)) <= allowed, "%s %s, weights %d, state %d, rowmajor %d, step %" PetscInt_FMT ", entry (%zu,%zu): %.17g, expected %.17g", type, norm ? norm : "", (int)weights, (int)state, rowmajor, s, i, j, got,
-              keep * old + move);
+        Check(fabs(got - (keep * old + move)) <= allowed, "%s, weights %d, state %d, rowmajor %d, step %" PetscInt_FMT ", entry (%zu,%zu): %.17g, expected %.17g", type, (int)weights, (int)state, rowmajor, s, i, j, got, keep * old + move);
       }
     }
-    Check(fabs(info.dual - expected) <= (double)(2 * TALL * WIDE) * (es + PETSC_MACHINE_EPSILON) * expected, "%s %s: dual norm %g, expected %g", type, norm ? norm : "", info.dual, expected);
+    Check(info.dual == 0, "%s: dual norm %g", type, info.dual);
     PetscTryTypeMethod(layer, commit);
     PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_TRUE, &X));
     MuonArrayAxpby(1, &other.array, 0, &X);
@@ -250,36 +209,25 @@ static PetscErrorCode Run(MuonLayerType type, MuonLMOType norm, PetscBool blocks
   for (size_t i = 0; i < TALL; i++) {
     for (size_t j = 0; j < WIDE; j++) x[i * WIDE + j] = Get(&W.array, i, j);
   }
-  /* What is too long for a number is no step, whichever of the two is; only a norm ball has a scale */
-  for (PetscInt k = strcmp(type, MUONLAYERLMO) == 0 ? 0 : 1; k < 2; k++) {
-    MuonLayerStepInfo info = {STEPS, k == 0 ? 1e308 : 1e200, k == 0 ? 0 : 1e200, 0, 0, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
-    MuonStatus        status;
-    MuonArray         X;
-
-    PetscCall(MuonLayerSetScale(layer, k == 0 ? (PetscReal)64 : (PetscReal)Scale));
-    PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &X));
-    PetscCall(MuonLayerStep(layer, &info, &G.array, &X, &other.array, &status));
-    Check(status == MUON_STATUS_NANORINF, "%s %s: status %d of a step without bounds", type, norm ? norm : "", (int)status);
-    PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &X));
-  }
+  PetscCall(CheckLong(layer, &G, &other));
   PetscCall(MuonLayerDestroy(&layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CheckRules(void)
 {
-  const char *const cases[7][2] = {{MUONLAYERSGD, NULL}, {MUONLAYERADAMW, NULL}, {MUONLAYERNADAMW, NULL}, {MUONLAYERLMO, MUONLMOMAX}, {MUONLAYERLMO, MUONLMOFROBENIUS}, {MUONLAYERLMO, MUONLMOCOLUMN}, {MUONLAYERLMO, MUONLMOROW}};
+  const char *const types[] = {MUONLAYERSGD, MUONLAYERADAMW, MUONLAYERNADAMW};
 
   PetscFunctionBegin;
-  for (int c = 0; c < 7; c++) {
+  for (int c = 0; c < 3; c++) {
     for (int blocks = 0; blocks < 2; blocks++) {
       for (int weights = 0; weights < 2; weights++) {
         for (int state = 0; state < 2; state++) {
           double x[2][TALL * WIDE];
 
-          for (int rowmajor = 0; rowmajor < 2; rowmajor++) PetscCall(Run(cases[c][0], cases[c][1], blocks ? PETSC_TRUE : PETSC_FALSE, (MuonPrecision)weights, (MuonPrecision)state, rowmajor, x[rowmajor]));
-          /* Where no sum goes over entries the order of memory changes no bit */
-          Check(c > 3 || memcmp(x[0], x[1], sizeof(x[0])) == 0, "%s %s: row-major weights are others", cases[c][0], cases[c][1] ? cases[c][1] : "");
+          for (int rowmajor = 0; rowmajor < 2; rowmajor++) PetscCall(Run(types[c], blocks ? PETSC_TRUE : PETSC_FALSE, (MuonPrecision)weights, (MuonPrecision)state, rowmajor, x[rowmajor]));
+          /* No sum goes over entries: the order of memory changes no bit */
+          Check(memcmp(x[0], x[1], sizeof(x[0])) == 0, "%s: row-major weights are others", types[c]);
         }
       }
     }
@@ -332,6 +280,7 @@ static PetscErrorCode CheckMessages(MuonLMOType norm, PetscBool blocks, MuonPrec
       Check(Get(&W.array, i, j) == Get(&X.array, i, j), "%s, weights %d, state %d, rowmajor %d: entry (%zu,%zu) is %.17g, not %.17g", norm, (int)weights, (int)state, rowmajor, i, j, Get(&W.array, i, j), Get(&X.array, i, j));
   }
   PetscCall(CheckGaps(&W.array));
+  PetscCall(CheckLong(layer, &G, &X));
   PetscCall(MuonLayerValidateStep(layer, bytes - 1, message, PETSC_FALSE, NULL, &valid));
   Check(valid == PETSC_FALSE, "%s: a message that is cut off is valid", norm);
   message[bytes / 2] ^= 0xFF;

@@ -1,12 +1,6 @@
-static char help[] = "A layer that is cut into blocks: its norms and meters, what is shown and refused; damaged messages of blocks end a step as corrupt and leave no trace. equivalence compares its steps with those of a layer for each block.\n\n";
+static char help[] = "A layer that is cut into blocks: its norms and meters, what is shown and refused. equivalence compares its steps with those of a layer for each block, ef21_forged damages its messages.\n\n";
 
 #include "problem.h"
-#include <petscmuon/private/muonwire.h>
-#include "mpicount.h"
-
-enum {
-  ENTRIES = 12 * 6 + 8 * 10 + 6 * 6 + 11 + 6 * 4 /* of grid, heads, square, gain and table */
-};
 
 /* What compression does to a layer is what it does to its blocks, in the layer's norm and its dual */
 static PetscErrorCode CheckMeter(Problem *a, Problem *b)
@@ -78,104 +72,6 @@ static PetscErrorCode CheckNorms(Problem *a, Problem *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   What is forged in the first group of the next packet that comes in a direction: its own header, or that of
-   its first part; checksums then fit
-*/
-static struct {
-  PetscBool armed;
-  uint32_t  direction;
-  int       what;
-  PetscInt  done;
-} forge;
-#define FORGERIES 6
-
-static void PutWord(unsigned char to[], uint32_t word)
-{
-  for (int b = 0; b < 4; b++) to[b] = (unsigned char)(word >> 8 * b & 255);
-}
-
-static void Forge(MPICountKind kind, int sender, unsigned char *data, size_t bytes)
-{
-  size_t length;
-
-  if (forge.armed == PETSC_FALSE || bytes <= MUON_WIRE_PACKET_HEADER || memcmp(data, "PMW1", 4) != 0 || data[6] != forge.direction) return;
-  /* Room behind a packet is not of it */
-  length = MUON_WIRE_PACKET_HEADER + (size_t)data[24] + 256 * (size_t)data[25];
-  for (size_t at = MUON_WIRE_PACKET_HEADER; at < length;) {
-    MuonWireMessage header, part;
-    size_t          first;
-
-    if (MuonWireMessageRead(data + at, length - at, &header) != MUON_WIRE_OK) return;
-    first = MuonWireMessageHeaderBytes(&header);
-    if (header.kind == MUON_WIRE_GROUP && MuonWireMessageRead(data + at + first, length - at - first, &part) == MUON_WIRE_OK) {
-      switch (forge.what) {
-      case 0:
-        header.count--;
-        break;
-      case 1:
-        header.layer ^= 1;
-        break;
-      case 2:
-        header.kind = MUON_WIRE_SPARSE;
-        break;
-      case 3:
-        part.layer ^= 1;
-        break;
-      case 4:
-        part.kind = MUON_WIRE_GROUP;
-        break;
-      default:
-        part.count++;
-      }
-      MuonWireMessageWrite(data + at, &header);
-      MuonWireMessageWrite(data + at + first, &part);
-      PutWord(data + 32, MuonWireCRC32C(MuonWireCRC32C(0, data, 32), data + MUON_WIRE_PACKET_HEADER, length - MUON_WIRE_PACKET_HEADER));
-      forge.done++;
-      forge.armed = PETSC_FALSE;
-      return;
-    }
-    at += (size_t)MuonWireMessageBytes(&header);
-  }
-}
-
-static PetscErrorCode CheckForged(Problem *a, Problem *b)
-{
-  PetscInt forged = 0, done;
-
-  PetscFunctionBegin;
-  mpicount_received = Forge;
-  for (PetscInt k = 0; k < 2 * FORGERIES; k++) {
-    double              before[ENTRIES], after[ENTRIES], other[ENTRIES];
-    MuonConvergedReason reason;
-
-    PetscCall(ProblemGatherWeights(a, PETSC_COMM_SELF, before));
-    forge.done      = 0;
-    forge.what      = (int)(k / 2);
-    forge.direction = (uint32_t)(k % 2);
-    forge.armed     = a->rank == 1 ? PETSC_TRUE : PETSC_FALSE;
-    PetscCall(MuonStep(a->muon));
-    forge.armed = PETSC_FALSE;
-    PetscCallMPI(PMPI_Allreduce(&forge.done, &done, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
-    PetscCall(MuonGetConvergedReason(a->muon, &reason));
-    PetscCheck(reason == (done > 0 ? MUON_DIVERGED_CORRUPT : MUON_CONVERGED_ITERATING), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Forgery %" PetscInt_FMT ", %" PetscInt_FMT " times: %s", k, done, MuonConvergedReasons[reason]);
-    if (done > 0) {
-      forged++;
-      PetscCall(ProblemGatherWeights(a, PETSC_COMM_SELF, after));
-      PetscCheck(memcmp(before, after, sizeof(before)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Forgery %" PetscInt_FMT ": a step that failed left its traces", k);
-      PetscCall(MuonStep(a->muon));
-      PetscCall(MuonGetConvergedReason(a->muon, &reason));
-      PetscCheck(reason == MUON_CONVERGED_ITERATING, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Forgery %" PetscInt_FMT ", the step after: %s", k, MuonConvergedReasons[reason]);
-    }
-    PetscCall(MuonStep(b->muon));
-    PetscCall(ProblemGatherWeights(a, PETSC_COMM_SELF, after));
-    PetscCall(ProblemGatherWeights(b, PETSC_COMM_SELF, other));
-    PetscCheck(memcmp(after, other, sizeof(after)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Forgery %" PetscInt_FMT ": weights are others in layers of their own", k);
-  }
-  PetscCheck(forged >= FORGERIES, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " messages were forged", forged);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* What the API tells and refuses, besides the errors of the tests below */
 static PetscErrorCode CheckUsage(Problem *p)
 {
@@ -232,14 +128,13 @@ static PetscErrorCode CheckDiffers(PetscBool again)
 
 int main(int argc, char **argv)
 {
-  PetscBool      forged = PETSC_FALSE, again = PETSC_FALSE, norms = PETSC_FALSE, view = PETSC_FALSE, meter = PETSC_FALSE, differs;
+  PetscBool      again = PETSC_FALSE, norms = PETSC_FALSE, view = PETSC_FALSE, meter = PETSC_FALSE, differs;
   const PetscInt rows[3] = {4, 5, 3};
   PetscInt       late    = -1;
   Problem        a, b;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-forged", &forged, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-norms", &norms, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-meter", &meter, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-view", &view, NULL));
@@ -253,11 +148,10 @@ int main(int argc, char **argv)
       if (a.rank == 0) PetscCall(MuonLayerView(a.layer[0].layer, PETSC_VIEWER_STDOUT_SELF));
     }
     if (late >= 0) PetscCall(MuonLayerSetBlocks(a.layer[0].layer, late ? 3 : 1, late ? rows : NULL, 1, NULL));
-    if (norms || meter || forged) {
+    if (norms || meter) {
       PetscCall(PetscOptionsInsertString(NULL, "-problem_apart -problem_storage columns"));
       PetscCall(ProblemCreate(&b, 0, 0));
       if (norms) PetscCall(CheckNorms(&a, &b));
-      if (forged) PetscCall(CheckForged(&a, &b));
       if (meter) {
         PetscCall(MuonEF21SetMonitorCompression(a.muon, PETSC_TRUE));
         PetscCall(MuonEF21SetMonitorCompression(b.muon, PETSC_TRUE));
@@ -277,16 +171,14 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  # For the wire and the checksum
   build:
     link: internal
 
   testset:
     args: -problem_layers grid,heads,square,gain,table -muon_layer_grid_blocks_rows 4,5,3 -muon_layer_grid_blocks_columns 4,2 -muon_layer_heads_blocks_rows 2,2,2,2 -muon_layer_gain_blocks_rows 4,7 -muon_layer_table_blocks_rows 2,4
     table: suffix | nsize | args
-      norms  | {{1 2}} | -norms -lmo_type {{spectral max row column}} -muon_shape_factor {{kj scion}}
-      meter  | 2       | -meter -ef21_compressor topk -ef21_server_compressor topk
-      forged | {{2 3}} | -forged -ef21_compressor topk -ef21_server_compressor topk -ef21_server_compressor_values natural -muon_exchange_type {{star layerwise}}
+      norms | {{1 2}} | -norms -lmo_type {{spectral max row column}} -muon_shape_factor {{kj scion}}
+      meter | 2       | -meter -ef21_compressor topk -ef21_server_compressor topk
     test:
       suffix: view
       nsize: 2

@@ -1,4 +1,4 @@
-static char help[] = "What holds a layer: matrices, vectors and arrays that are not PETSc's; the memory of weights and gradients; what is refused.\n";
+static char help[] = "What holds a layer: matrices, vectors and arrays that are not PETSc's; the memory of weights and gradients; tensors and the grid of blocks that they are; shapes and radii; what is refused.\n";
 
 #include <petscmuon/private/muonkernelsdevice.h>
 #include <petscmuon.h>
@@ -452,6 +452,109 @@ static PetscErrorCode CheckSetters(MuonLayer layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A tensor in memory by rows or by columns, the layer's matrix, and its blocks, or what the error says */
+static const struct {
+  PetscBool      rowmajor;
+  PetscInt       m, n, ndim, dims[5];
+  MuonTensorKind kind;
+  PetscInt       nrows, ncolumns;
+  const char    *error;
+} Tensors[] = {
+  {PETSC_TRUE, 64, 27, 4, {64, 3, 3, 3}, MUON_TENSOR_FLATTEN, 1, 1, NULL},
+  {PETSC_TRUE, 27, 64, 4, {3, 3, 3, 64}, MUON_TENSOR_FLATTEN, 1, 1, NULL},
+  {PETSC_FALSE, 27, 64, 4, {64, 3, 3, 3}, MUON_TENSOR_FLATTEN, 1, 1, NULL},
+  {PETSC_FALSE, 64, 27, 4, {3, 3, 3, 64}, MUON_TENSOR_FLATTEN, 1, 1, NULL},
+  {PETSC_TRUE, 5, 7, 2, {5, 7}, MUON_TENSOR_FLATTEN, 1, 1, NULL},
+  {PETSC_TRUE, 5, 7, 2, {5, 7}, MUON_TENSOR_BATCH, 1, 1, NULL},
+  {PETSC_TRUE, 40, 6, 3, {8, 5, 6}, MUON_TENSOR_BATCH, 8, 1, NULL},
+  {PETSC_TRUE, 576, 3, 4, {64, 3, 3, 3}, MUON_TENSOR_BATCH, 192, 1, NULL},
+  {PETSC_FALSE, 6, 40, 3, {8, 5, 6}, MUON_TENSOR_BATCH, 1, 8, NULL},
+  {PETSC_FALSE, 2, 60, 5, {2, 3, 2, 5, 2}, MUON_TENSOR_BATCH, 1, 12, NULL},
+  {PETSC_TRUE, 64, 27, 4, {64, 3, 3, 3}, MUON_TENSOR_BATCH, 0, 0, "are no blocks"},
+  {PETSC_TRUE, 192, 9, 4, {64, 3, 3, 3}, MUON_TENSOR_FLATTEN, 0, 0, "are no blocks"},
+  {PETSC_FALSE, 40, 6, 3, {8, 5, 6}, MUON_TENSOR_BATCH, 0, 0, "are no blocks"},
+  {PETSC_TRUE, 64, 27, 4, {64, 3, 3, 4}, MUON_TENSOR_FLATTEN, 0, 0, "expected 64 x 27"},
+  {PETSC_TRUE, 64, 27, 4, {64, -3, -3, 3}, MUON_TENSOR_FLATTEN, 0, 0, "dimension 1"},
+  {PETSC_TRUE, 64, 27, 1, {1728}, MUON_TENSOR_FLATTEN, 0, 0, "at least 2"},
+  {PETSC_TRUE, 1, 4, 3, {1073741824, 1073741824, 16}, MUON_TENSOR_BATCH, 0, 0, "expected 1 x 4"},
+};
+
+/* The error for sizes is told before anything of the layer changes */
+static PetscErrorCode CheckTensors(void)
+{
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Tensors); k++) {
+    const PetscBool good = Tensors[k].error == NULL ? PETSC_TRUE : PETSC_FALSE;
+    const PetscInt *rows, *columns;
+    PetscInt        nrows, ncolumns;
+    MuonLayerArray  array;
+    MuonLayer       layer;
+    double         *w;
+
+    PetscCall(PetscCalloc1(Tensors[k].m * Tensors[k].n, &w));
+    PetscCall(MuonLayerArrayInitialize(&array));
+    array.type     = PETSC_DOUBLE;
+    array.rowmajor = Tensors[k].rowmajor;
+    array.M        = Tensors[k].m;
+    array.N        = Tensors[k].n;
+    array.w        = w;
+    PetscCall(MuonLayerCreateFromArray("conv", &array, &layer));
+    if (good) PetscCall(MuonLayerSetTensor(layer, Tensors[k].ndim, Tensors[k].dims, Tensors[k].kind));
+    else Fails(MuonLayerSetTensor(layer, Tensors[k].ndim, Tensors[k].dims, Tensors[k].kind), FAILS_ANY, Tensors[k].error);
+    Check(good || FailsSays("\"conv\""), "%s", FailsMessage);
+    PetscCall(MuonLayerGetBlocks(layer, &nrows, &rows, &ncolumns, &columns));
+    Check(nrows == (good ? Tensors[k].nrows : 1) && ncolumns == (good ? Tensors[k].ncolumns : 1) && (!good || (rows == NULL && columns == NULL)), "Tensor %d: %" PetscInt_FMT " x %" PetscInt_FMT " blocks", (int)k, nrows, ncolumns);
+    PetscCall(MuonLayerDestroy(&layer));
+    PetscCall(PetscFree(w));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How the shape of a layer enters its radius, for every norm: the factors of the page on rates. Norms that are not named have 1 */
+static PetscErrorCode CheckFactors(void)
+{
+  static const PetscInt shapes[][2] = {{8, 2}, {2, 8}, {5, 5}};
+  const char          **types;
+  int                   count, named = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFunctionListGet(MuonLMOList, &types, &count));
+  for (int t = 0; t < 3 * count && types[t / 3] != NULL; t++) {
+    const double m = (double)shapes[t % 3][0], n = (double)shapes[t % 3][1];
+    const struct {
+      const char *norm;
+      double      factor[4]; /* in the order of MuonShapeFactor */
+    } rows[] = {{MUONLMOSPECTRAL, {1, sqrt(PetscMax(1, m / n)), 0.2 * sqrt(PetscMax(m, n)), sqrt(m / n)}}, {MUONLMOMAX, {1, 1, 1, 1 / n}}, {MUONLMOCOLUMN, {1, 1, 1, sqrt(m) / n}}, {MUONLMOROW, {1, 1, 1, 1 / sqrt(n)}}};
+    MuonLayer layer;
+    MuonLMO   lmo;
+    Mat       W;
+
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, shapes[t % 3][0], shapes[t % 3][1], NULL, &W));
+    PetscCall(MuonLayerCreate("layer", W, &layer));
+    PetscCall(MuonLayerSetScale(layer, 3));
+    PetscCall(MuonLayerGetLMO(layer, &lmo));
+    PetscCall(MuonLMOSetType(lmo, types[t / 3]));
+    for (int f = 0; f < 4; f++) {
+      double    expected = 3;
+      PetscReal factor;
+
+      for (size_t r = 0; r < PETSC_STATIC_ARRAY_LENGTH(rows); r++) {
+        if (strcmp(types[t / 3], rows[r].norm) != 0) continue;
+        expected *= rows[r].factor[f];
+        named++;
+      }
+      PetscCall(LayerSetText(layer, "shape_factor", MuonShapeFactors[f]));
+      PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
+      Check(fabs((double)factor - expected) <= 4 * PETSC_MACHINE_EPSILON * expected, "%s, %s: the factor is %.16g, expected %.16g", types[t / 3], MuonShapeFactors[f], (double)factor, expected);
+    }
+    PetscCall(MuonLayerDestroy(&layer));
+    PetscCall(MatDestroy(&W));
+  }
+  Check(named == 4 * 4 * 3, "%d factors of named norms", named);
+  PetscCall(PetscFree(types));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   float              a[12] = {1, 2, -1, -1, 3, 4, -1, -1, 5, 6, -1, -1};
@@ -492,6 +595,8 @@ int main(int argc, char **argv)
   PetscCall(CheckSlices(PETSC_COMM_SELF));
   PetscCall(CheckNames(W));
   PetscCall(CheckSetters(mat));
+  PetscCall(CheckTensors());
+  PetscCall(CheckFactors());
   PetscCall(MuonLayerDestroy(&mat));
   PetscCall(MuonLayerDestroy(&vec));
   PetscCall(MuonLayerDestroy(&array));

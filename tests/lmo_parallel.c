@@ -132,7 +132,7 @@ int main(int argc, char **argv)
   for (int t = 0; t < TEST_NORMS; t++) {
     const TestNorm *norm = &testnorms[t];
 
-    /* lmo_examples sees that these are other names of the norms above */
+    /* lmo_ball has these, other names of the norms above, by their definitions */
     if (strcmp(norm->type, MUONLMOMIXED) == 0 && (norm->p == 1.0 || norm->p == 2.0 || norm->p == norm->q) && (norm->q == 1.0 || norm->q == 2.0 || isinf(norm->q))) continue;
     PetscCall(TestNormSet(norm, lmo));
     PetscCall(TestNormSet(norm, alone));

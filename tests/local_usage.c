@@ -73,40 +73,19 @@ int main(int argc, char **argv)
   testset:
     nsize: 2
     args: -muon_max_steps 8
-    test:
-      suffix: view
-      args: -local_steps 3 -outer_muon_type ef21 -outer_ef21_compressor topk -muon_view -muon_monitor
-      filter: grep -o -E -e " (type|local_steps): [a-z0-9]+" -e "(learning rate|type sgd|step) .*" -e "bits.*" -e "up topk.*"
-      requires: double
-    # One layer and two in each step but the last
-    test:
-      suffix: stagger
-      args: -local_steps 4 -local_stagger -muon_view -muon_monitor
-      filter: grep -o -E -e "bits.*" -e "after step.*"
-      requires: double
-    # What rests says nothing of its compression
-    test:
-      suffix: rests
-      args: -local_steps 3 -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk -outer_ef21_monitor_compression
-      filter: grep -o -E "^ *[0-9]+ Muon layer [a-z0-9.]+ up *1-alpha *[0-9.]+"
-    table: suffix | args | error
-      late  | -local_stagger -outer_muon_delay 1 | -local_stagger with -outer_muon_delay 1
-      cdelay | -local_control -outer_muon_delay 1 | -local_control with -outer_muon_delay 1: C would be of a round before that of the C_j, expected one of both
-      cclip  | -local_control -outer_muon_clip 1 | -local_control with -outer_muon_clip 1.: control variates are no gradients
-      crules | -local_control -outer_muon_type ef14 -outer_ef14_compressor topk -outer_ef14_compressor_layers all | control variate, expected -outer_ef14_compressor_layers lmo
-      first | -local_stagger -outer_muon_type ef21 -outer_ef21_init gradient | -outer_ef21_init gradient with -local_stagger
-    test:
-      suffix: preset
-      args: -muon_preset {{muloco diloco sparseloco}separate output} -muon_view -local_steps 4
-      filter: grep -o -E -e " (type|local_steps|preset|layer_type|shape_factor|feedback|ef14_[a-z]*|adamw_[a-z0-9_]*):? [a-z0-9.-]+" -e "learning rate [0-9.]*, momentum.*" -e "h0.up.*"
-      requires: double
-    test:
-      suffix: clip
-      args: -muon_clip 1
-      error: with -muon_type local no rank has the mean gradient that would be clipped, expected 0
-    test:
-      suffix: steps
-      args: -local_steps 0
-      error: -local_steps 0. must be in [1.,
+    table: suffix | requires | args | filter | error
+      view    | double | -local_steps 3 -outer_muon_type ef21 -outer_ef21_compressor topk -muon_view -muon_monitor | grep -o -E -e " (type|local_steps): [a-z0-9]+" -e "(learning rate|type sgd|step) .*" -e "bits.*" -e "up topk.*" |
+      # One layer and two in each step but the last
+      stagger | double | -local_steps 4 -local_stagger -muon_view -muon_monitor       | grep -o -E -e "bits.*" -e "after step.*"                     |
+      # What rests says nothing of its compression
+      rests   |        | -local_steps 3 -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk -outer_ef21_monitor_compression | grep -o -E "^ *[0-9]+ Muon layer [a-z0-9.]+ up *1-alpha *[0-9.]+" |
+      late    |        | -local_stagger -outer_muon_delay 1                           |                                                              | -local_stagger with -outer_muon_delay 1
+      cdelay  |        | -local_control -outer_muon_delay 1                           |                                                              | -local_control with -outer_muon_delay 1: C would be of a round before that of the C_j, expected one of both
+      cclip   |        | -local_control -outer_muon_clip 1                            |                                                              | -local_control with -outer_muon_clip 1.: control variates are no gradients
+      crules  |        | -local_control -outer_muon_type ef14 -outer_ef14_compressor topk -outer_ef14_compressor_layers all |                                                              | control variate, expected -outer_ef14_compressor_layers lmo
+      first   |        | -local_stagger -outer_muon_type ef21 -outer_ef21_init gradient |                                                              | -outer_ef21_init gradient with -local_stagger
+      preset  | double | -muon_preset {{muloco diloco sparseloco}separate output} -muon_view -local_steps 4 | grep -o -E -e " (type|local_steps|preset|layer_type|shape_factor|feedback|ef14_[a-z]*|adamw_[a-z0-9_]*):? [a-z0-9.-]+" -e "learning rate [0-9.]*, momentum.*" -e "h0.up.*" |
+      clip    |        | -muon_clip 1                                                 |                                                              | with -muon_type local no rank has the mean gradient that would be clipped, expected 0
+      steps   |        | -local_steps 0                                               |                                                              | -local_steps 0. must be in [1.,
 
 TEST*/

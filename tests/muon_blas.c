@@ -32,17 +32,8 @@ static PetscErrorCode CompareProducts(void)
     PetscCall(PetscMalloc3(m * n, &A, m * n, &Q[0], m * n, &Q[1]));
     TestMatrix(m, n, TEST_GAUSSIAN, A);
     for (int i = 0; i < 2; i++) {
-      Mat        G, D;
-      MuonStatus status;
-
-      PetscCall(TestMat(m, n, 1, A, &G));
-      PetscCall(MatDuplicate(G, MAT_DO_NOT_COPY_VALUES, &D));
       PetscCall(TestSetText(polar, "products", names[i]));
-      PetscCall(MuonPolarApply(polar, G, D, &status));
-      PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: status %s", names[i], MuonStatuses[status]);
-      PetscCall(TestMatGet(D, Q[i]));
-      PetscCall(MatDestroy(&D));
-      PetscCall(TestMatDestroy(&G));
+      PetscCall(TestApply(polar, m, n, 1, A, MUON_STATUS_OK, Q[i]));
     }
     error = TestDistance(m * n, Q[0], Q[1]) / TestDistance(m * n, Q[0], NULL);
     PetscCheck(error > 0 && error <= 1e-4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the relative distance is %g", m, n, error);

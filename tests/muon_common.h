@@ -25,31 +25,15 @@ static const LayerShape Shapes[NLAYERS] = {{"embed", MUONLMOMAX, MUONLAYERLMO, 1
 typedef struct {
   Muon        muon;
   MuonLayer   layer[NLAYERS];
-  Mat         W[NLAYERS], G[NLAYERS]; /* G: gradients of the caller's, where there are gaps */
+  Mat         W[NLAYERS];
   Vec         w[NLAYERS];
-  PetscInt    gap;
   PetscMPIInt rank, size;
-  /* what goes wrong, on this rank: an entry of a layer's gradient, or the loss, in the step of that number */
-  PetscInt    badstep, badlayer, badentry;
-  PetscBool   badloss;
-  PetscScalar bad;
+  PetscInt    badlayer, badentry; /* where a test makes a gradient wrong */
 } Problem;
-
-/*
-   Room between the columns of the matrices of the problems that are made next, filled with a number that must
-   stay
-*/
-static PetscInt ProblemGap = 0;
-#define PROBLEM_FILL ((PetscScalar)1234.5)
 
 static inline PetscScalar ProblemNumber(PetscInt a, PetscInt b, PetscInt c, PetscInt d)
 {
   return (PetscScalar)((PetscReal)(TestHash(a, b, c, d) % 4096) / 2048 - 1);
-}
-
-static inline PetscInt ProblemGetLDA(const Problem *p, PetscInt l)
-{
-  return Shapes[l].m + (Shapes[l].vec == PETSC_TRUE ? 0 : p->gap);
 }
 
 /* The entries of a layer's weights or gradient, wherever they are */
@@ -94,31 +78,12 @@ static inline PetscErrorCode ProblemObjective(Muon muon, PetscReal *loss, void *
     PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
     PetscCall(ProblemGetArray(p, l, PETSC_TRUE, &g));
     for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) {
-      const PetscReal H  = (PetscReal)(1 + e % 3) / 2;
-      const PetscInt  at = e % Shapes[l].m + e / Shapes[l].m * ProblemGetLDA(p, l);
+      const PetscReal H = (PetscReal)(1 + e % 3) / 2;
 
-      g[at] = H * (w[at] - ProblemNumber(l, e, p->rank, 7)) + ProblemNumber(l, e, p->rank, 100 + step) / 4;
-      *loss += PetscRealPart(g[at] * g[at]) / 2;
+      g[e] = H * (w[e] - ProblemNumber(l, e, p->rank, 7)) + ProblemNumber(l, e, p->rank, 100 + step) / 4;
+      *loss += PetscRealPart(g[e] * g[e]) / 2;
     }
-    if (step == p->badstep && l == p->badlayer) g[p->badentry] = p->bad;
   }
-  if (step == p->badstep && p->badloss == PETSC_TRUE) *loss = PetscRealPart(p->bad);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PetscErrorCode ProblemCreateMat(PetscInt l, Mat *A)
-{
-  PetscScalar *a;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_SELF, A));
-  PetscCall(MatSetSizes(*A, Shapes[l].m, Shapes[l].n, Shapes[l].m, Shapes[l].n));
-  PetscCall(MatSetType(*A, MATSEQDENSE));
-  PetscCall(MatDenseSetLDA(*A, Shapes[l].m + ProblemGap));
-  PetscCall(MatSeqDenseSetPreallocation(*A, NULL));
-  PetscCall(MatDenseGetArray(*A, &a));
-  for (PetscInt e = 0; e < (Shapes[l].m + ProblemGap) * Shapes[l].n; e++) a[e] = PROBLEM_FILL;
-  PetscCall(MatDenseRestoreArray(*A, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -129,8 +94,7 @@ static inline PetscErrorCode ProblemCreate(MPI_Comm comm, MuonType type, Problem
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(p, sizeof(*p)));
-  p->badstep = p->badlayer = -1;
-  p->gap                   = ProblemGap;
+  p->badlayer = -1;
   PetscCallMPI(MPI_Comm_rank(comm, &p->rank));
   PetscCallMPI(MPI_Comm_size(comm, &p->size));
   PetscCall(MuonCreate(comm, &p->muon));
@@ -142,15 +106,11 @@ static inline PetscErrorCode ProblemCreate(MPI_Comm comm, MuonType type, Problem
       PetscCall(VecCreateSeq(PETSC_COMM_SELF, Shapes[l].m, &p->w[l]));
       PetscCall(MuonAddVecLayer(p->muon, Shapes[l].name, p->w[l], &p->layer[l]));
     } else {
-      PetscCall(ProblemCreateMat(l, &p->W[l]));
+      PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, Shapes[l].m, Shapes[l].n, NULL, &p->W[l]));
       PetscCall(MuonAddLayer(p->muon, Shapes[l].name, p->W[l], &p->layer[l]));
-      if (p->gap > 0) {
-        PetscCall(ProblemCreateMat(l, &p->G[l]));
-        PetscCall(MuonLayerSetGradient(p->layer[l], p->G[l]));
-      }
     }
     PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
-    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) w[e % Shapes[l].m + e / Shapes[l].m * ProblemGetLDA(p, l)] = ProblemNumber(l, e, 0, 1);
+    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) w[e] = ProblemNumber(l, e, 0, 1);
     PetscCall(MuonLayerSetType(p->layer[l], Shapes[l].type));
     PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
     PetscCall(MuonLMOSetType(lmo, Shapes[l].norm));
@@ -169,7 +129,6 @@ static inline PetscErrorCode ProblemDestroy(Problem *p)
   PetscCall(MuonDestroy(&p->muon));
   for (PetscInt l = 0; l < NLAYERS; l++) {
     PetscCall(MatDestroy(&p->W[l]));
-    PetscCall(MatDestroy(&p->G[l]));
     PetscCall(VecDestroy(&p->w[l]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -286,7 +245,7 @@ static inline PetscErrorCode ProblemCopyState(Problem *p, size_t *length, PetscS
     PetscScalar *w;
 
     PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
-    for (size_t e = 0; e < d && data != NULL; e++) data[*length + e] = w[e % (size_t)Shapes[l].m + e / (size_t)Shapes[l].m * (size_t)ProblemGetLDA(p, l)];
+    for (size_t e = 0; e < d && data != NULL; e++) data[*length + e] = w[e];
     *length += d;
     if (strcmp(Shapes[l].type, MUONLAYERFROZEN) == 0) continue;
     PetscCall(TestGetLayerServerWeights(p->layer[l], &A[0]));
@@ -338,4 +297,61 @@ static inline PetscErrorCode StateFree(State *state)
 static inline PetscBool StateIsSame(const State *a, const State *b)
 {
   return a->step == b->step && a->length == b->length && memcmp(a->data, b->data, a->length * sizeof(*a->data)) == 0 ? PETSC_TRUE : PETSC_FALSE;
+}
+
+static inline PetscErrorCode ProblemsSame(Problem *p, Problem *q, const char name[], const char what[])
+{
+  State a, b;
+
+  PetscFunctionBegin;
+  PetscCall(StateTake(p, &a));
+  PetscCall(StateTake(q, &b));
+  PetscCheck(StateIsSame(&a, &b), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: not the same bits after steps %" PetscInt_FMT " and %" PetscInt_FMT, name, what, a.step, b.step);
+  PetscCall(StateFree(&a));
+  PetscCall(StateFree(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All is as it was, which is given back */
+static inline PetscErrorCode StateStays(Problem *p, State *before, const char name[], const char what[])
+{
+  State after;
+
+  PetscFunctionBegin;
+  PetscCall(StateTake(p, &after));
+  PetscCheck(StateIsSame(before, &after), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s left its traces", name, what);
+  PetscCall(StateFree(before));
+  PetscCall(StateFree(&after));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemReason(Problem *p, MuonConvergedReason expected, const char name[], const char what[])
+{
+  MuonConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetConvergedReason(p->muon, &reason));
+  PetscCheck(reason == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: %s, expected %s", name, what, MuonConvergedReasons[reason], MuonConvergedReasons[expected]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A step of p that something disturbs, which counts on this rank how often it did and goes with stop(): where it did on any rank the step fails so, leaves no trace, and is taken again. Then p is where q is, which nothing disturbs */
+static inline PetscErrorCode ProblemDisturbed(Problem *p, Problem *q, const PetscInt *done, void (*stop)(void), MuonConvergedReason wrong, const char name[], const char what[], PetscInt *all)
+{
+  State before;
+
+  PetscFunctionBegin;
+  PetscCall(StateTake(p, &before));
+  PetscCall(MuonStep(p->muon));
+  (*stop)();
+  PetscCallMPI(PMPI_Allreduce(done, all, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCall(ProblemReason(p, *all > 0 ? wrong : MUON_CONVERGED_ITERATING, name, what));
+  if (*all > 0) {
+    PetscCall(StateStays(p, &before, name, what));
+    PetscCall(MuonStep(p->muon));
+    PetscCall(ProblemReason(p, MUON_CONVERGED_ITERATING, name, "the step after"));
+  } else PetscCall(StateFree(&before));
+  PetscCall(MuonStep(q->muon));
+  PetscCall(ProblemsSame(p, q, name, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,68 +1,9 @@
-static char help[] = "The life of an optimizer: types that change, references, resets, vectors, gaps between columns, gradients of the caller's, memory; PETSc started and ended more than once.\n\n";
+static char help[] = "The life of an optimizer: types that change, references, resets, vectors, memory; PETSc started and ended more than once.\n\n";
 
 #include "parameters.h"
+#include "fails.h"
 #include "muon_common.h"
 #include <petscmuon/private/petscmuonimpl.h>
-
-static PetscErrorCode Same(Problem *p, Problem *q, const char what[])
-{
-  State a, b;
-
-  PetscFunctionBegin;
-  PetscCall(StateTake(p, &a));
-  PetscCall(StateTake(q, &b));
-  PetscCheck(StateIsSame(&a, &b) == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: not the same bits in step %" PetscInt_FMT, what, a.step);
-  PetscCall(StateFree(&a));
-  PetscCall(StateFree(&b));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Weights with gaps between their columns, and gradients of the caller's with gaps, give the steps of compact
-   ones and stay as they are outside of the entries
-*/
-static PetscErrorCode CheckGaps(const Way *way)
-{
-  Problem p, q;
-
-  PetscFunctionBegin;
-  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &p));
-  ProblemGap = 3;
-  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &q));
-  ProblemGap = 0;
-  for (PetscInt s = 0; s < 3; s++) {
-    PetscCall(MuonStep(p.muon));
-    PetscCall(MuonStep(q.muon));
-    PetscCall(Same(&p, &q, way->name));
-  }
-  for (PetscInt l = 0; l < NLAYERS; l++) {
-    for (int k = 0; k < 2 && Shapes[l].vec == PETSC_FALSE; k++) {
-      const PetscScalar *a;
-      PetscBool          kept = PETSC_TRUE;
-
-      PetscCall(MatDenseGetArrayRead(k == 0 ? q.W[l] : q.G[l], &a));
-      for (PetscInt e = 0; e < (Shapes[l].m + 3) * Shapes[l].n; e++) {
-        if (e % (Shapes[l].m + 3) >= Shapes[l].m && a[e] != PROBLEM_FILL) kept = PETSC_FALSE;
-      }
-      PetscCall(MatDenseRestoreArrayRead(k == 0 ? q.W[l] : q.G[l], &a));
-      PetscCheck(kept == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a gap in %s of layer %s was written to", way->name, k == 0 ? "the weights" : "the gradient", Shapes[l].name);
-    }
-  }
-  /* The caller's gradient is what the caller wrote, not the momentum */
-  if (q.rank == 0) {
-    PetscScalar *w, *g;
-    PetscReal    loss;
-    Problem      r = q;
-
-    PetscCall(ProblemObjective(q.muon, &loss, &r));
-    PetscCall(ProblemGetArray(&q, 0, PETSC_FALSE, &w));
-    PetscCall(ProblemGetArray(&q, 0, PETSC_TRUE, &g));
-    PetscCheck(g[0] == (w[0] - ProblemNumber(0, 0, 0, 7)) / 2 + ProblemNumber(0, 0, 0, 103) / 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The caller's gradient was changed");
-  }
-  PetscCall(ProblemDestroy(&p));
-  PetscCall(ProblemDestroy(&q));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*
    No copy of a layer that the configuration does not need. A worker has its gradient, its momentum where that
@@ -170,7 +111,7 @@ static PetscErrorCode CheckTypes(void)
     for (PetscInt s = 0; s < 3; s++) {
       PetscCall(MuonStep(p.muon));
       PetscCall(MuonStep(q.muon));
-      PetscCall(Same(&p, &q, types[t]));
+      PetscCall(ProblemsSame(&p, &q, "life", types[t]));
     }
     PetscCall(GetEnum((PetscObject)p.muon, "muon_momentum_at", MuonMomentumAts, (int *)&at));
     PetscCheck(at == (strcmp(types[t], MUONEF21) == 0 ? MUON_MOMENTUM_AT_WORKER : MUON_MOMENTUM_AT_SERVER), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s has its momentum at the %s", types[t], MuonMomentumAts[at]);
@@ -257,10 +198,7 @@ static PetscErrorCode CheckReferences(MuonExchangeType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   No gradient is a gradient of zeros, whatever the buffer holds; changed weights reach servers that have
-   copies
-*/
+/* No gradient is a gradient of zeros, whatever the buffer holds; changed weights reach servers that have copies */
 static PetscErrorCode CheckCaller(void)
 {
   PetscBool legal, last;
@@ -284,65 +222,50 @@ static PetscErrorCode CheckCaller(void)
   }
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonStep(q.muon));
-  PetscCall(Same(&p, &q, "no gradient"));
-  /* The servers' X follows the caller's W, so that a step on the new weights moves from there */
-  PetscCall(MuonSetObjectiveAndGradient(p.muon, ProblemObjective, &p));
-  PetscCall(MuonSetLearningRate(p.muon, 0));
-  PetscCall(MuonSetAdamW(p.muon, 0, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(ProblemsSame(&p, &q, "life", "no gradient"));
+  /* The servers' X follows the caller's W at once */
   for (PetscInt l = 0; l < NLAYERS; l++) {
-    PetscScalar *w;
-
-    PetscCall(ProblemGetArray(&p, l, PETSC_FALSE, &w));
-    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) w[e] = (PetscScalar)(e + 1);
+    if (Shapes[l].vec == PETSC_FALSE) PetscCall(MatShift(p.W[l], 3));
   }
   PetscCall(MuonWeightsChanged(p.muon));
   for (PetscInt l = 0; l < NLAYERS; l++) {
-    const PetscScalar *x;
-    Mat                X;
+    PetscBool same = PETSC_TRUE;
+    Mat       X    = NULL;
 
-    if (Shapes[l].vec == PETSC_TRUE) continue;
-    PetscCall(TestGetLayerServerWeights(p.layer[l], &X));
-    if (X == NULL) continue;
-    PetscCall(MatDenseGetArrayRead(X, &x));
-    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) PetscCheck(x[e] == (PetscScalar)(e + 1), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The server of %s has other weights than the caller gave", Shapes[l].name);
-    PetscCall(MatDenseRestoreArrayRead(X, &x));
-  }
-  /* With radius 0 and X = W nothing is left to send */
-  PetscCall(MuonStep(p.muon));
-  for (PetscInt l = 0; l < NLAYERS; l++) {
-    PetscScalar *w;
-
-    PetscCall(ProblemGetArray(&p, l, PETSC_FALSE, &w));
-    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) PetscCheck(w[e] == (PetscScalar)(e + 1), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Weights of %s moved at learning rate 0", Shapes[l].name);
+    if (Shapes[l].vec == PETSC_FALSE) PetscCall(TestGetLayerServerWeights(p.layer[l], &X));
+    if (X != NULL) PetscCall(MatEqual(X, p.W[l], &same));
+    PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The server of %s has other weights than the caller gave", Shapes[l].name);
   }
   PetscCall(ProblemDestroy(&p));
   PetscCall(ProblemDestroy(&q));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   What is reported does not depend on who serves: loss and dual norm of the three exchanges agree but for the
-   order of their sums
-*/
-static PetscErrorCode CheckReports(void)
+static PetscErrorCode Refuse(Muon muon, PetscInt step, PetscReal loss, void *ctx)
 {
-  PetscReal loss[3], dual[3];
+  return step == 3 ? PETSC_ERR_USER : PETSC_SUCCESS;
+}
+
+/* A solver ends with the error of a monitor, behind the step, and goes on when it is called again */
+static PetscErrorCode CheckSolve(void)
+{
+  Problem  p, q;
+  PetscInt step;
 
   PetscFunctionBegin;
-  for (PetscInt e = 0; e < 3; e++) {
-    PetscBool legal, last;
-    Problem   p;
-    Way       way;
-
-    PetscCall(WayGet(e, &way, &legal, &last));
-    PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &way, &p));
-    PetscCall(MuonStep(p.muon));
-    PetscCall(MuonGetLoss(p.muon, &loss[e]));
-    PetscCall(MuonGetGradientDualNorm(p.muon, &dual[e]));
-    PetscCheck(dual[e] > 0 && loss[e] == loss[0] && PetscAbsReal(dual[e] - dual[0]) <= 8 * NLAYERS * PETSC_MACHINE_EPSILON * dual[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: loss %.17g and dual norm %.17g, over star %.17g and %.17g", way.exchange,
-               (double)loss[e], (double)dual[e], (double)loss[0], (double)dual[0]);
-    PetscCall(ProblemDestroy(&p));
-  }
+  PetscCall(ProblemCreate(PETSC_COMM_WORLD, MUONDENSE, &p));
+  PetscCall(ProblemCreate(PETSC_COMM_WORLD, MUONDENSE, &q));
+  PetscCall(MuonSetMaxSteps(p.muon, 8));
+  PetscCall(MuonSetMaxSteps(q.muon, 8));
+  PetscCall(MuonMonitorSet(p.muon, Refuse, NULL, NULL));
+  Fails(MuonSolve(p.muon), PETSC_ERR_USER, "");
+  PetscCall(MuonGetStepNumber(p.muon, &step));
+  PetscCheck(step == 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MuonSolve() ends at step %" PetscInt_FMT, step);
+  PetscCall(MuonSolve(p.muon));
+  PetscCall(MuonSolve(q.muon));
+  PetscCall(ProblemsSame(&p, &q, "life", "MuonSolve() after an error of a monitor"));
+  PetscCall(ProblemDestroy(&p));
+  PetscCall(ProblemDestroy(&q));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -358,11 +281,10 @@ static PetscErrorCode Life(PetscInt round)
   PetscCall(CheckReferences(MUONEXCHANGELAYERWISE));
   PetscCall(CheckReferences(MUONEXCHANGEREPLICATED));
   PetscCall(CheckCaller());
-  PetscCall(CheckReports());
+  PetscCall(CheckSolve());
   for (PetscInt number = 0; last == PETSC_FALSE; number++) {
     PetscCall(WayGet(number, &way, &legal, &last));
     if (legal == PETSC_FALSE || number / 3 % 3 != round) continue;
-    PetscCall(CheckGaps(&way));
     PetscCall(CheckMemory(&way));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

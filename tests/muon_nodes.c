@@ -80,15 +80,11 @@ int main(int argc, char **argv)
 
   testset:
     nsize: 4
-    test:
-      suffix: view
-      requires: double
-      args: -muon_type ef21 -ef21_compressor topk -muon_layer_types gain:adamw
-      filter: grep -E -e node -e "^    (h0|row|gain|embed)"
-    table: suffix | args | error
-      divisor | -node 3                  | -muon_node_size 3: a node has 4 of the optimizer's ranks, expected a divisor of them
-      rows    | -muon_exchange_type rows | -muon_node_size with -muon_exchange_type rows
-      zero    | -node 0                  | -muon_node_size 0. must be
-      differs | -differs                 | -muon_node_size 1 on rank 0 and 2 on rank 1
+    table: suffix | requires | args | filter | error
+      view    | double | -muon_type ef21 -ef21_compressor topk -muon_layer_types gain:adamw | grep -E -e node -e "^    (h0|row|gain|embed)" |
+      divisor |        | -node 3                                                      |                                               | -muon_node_size 3: a node has 4 of the optimizer's ranks, expected a divisor of them
+      rows    |        | -muon_exchange_type rows                                     |                                               | -muon_node_size with -muon_exchange_type rows
+      zero    |        | -node 0                                                      |                                               | -muon_node_size 0. must be
+      differs |        | -differs                                                     |                                               | -muon_node_size 1 on rank 0 and 2 on rank 1
 
 TEST*/

@@ -1,171 +1,8 @@
-static char help[] = "Options of an optimizer: every key does what MuonSetParameter() does, and MuonGetParameter() tells; -what chooses other parts.\n\n";
+static char help[] = "Options of an optimizer: monitors, prefixes, compressors of layers, what is shown and misspelt; -what chooses the part. muon_setters has each key.\n\n";
 
 #include "muon_common.h"
 #include "parameters.h"
 #include "layer_parameter.h"
-
-typedef struct {
-  const char *type, *others, *key, *value; /* others are set in both runs that are compared */
-  PetscBool   effect;                      /* the state after some steps differs from that without the key */
-} Key;
-
-#define NONE PETSC_FALSE
-#define SOME PETSC_TRUE
-static const Key Keys[] = {{MUONEF21, "", "-muon_type", "dense", NONE},
-                           {MUONEF21, "", "-muon_learning_rate", "0.5", SOME},
-                           {MUONEF21, "", "-muon_schedule", "cosine", SOME},
-                           {MUONEF21, "", "-muon_schedule_warmup", "3", SOME},
-                           {MUONEF21, "-muon_schedule trapezoid ", "-muon_schedule_constant", "0", SOME},
-                           {MUONEF21, "-muon_schedule cosine ", "-muon_schedule_minimum", "0.5", SOME},
-                           {MUONEF21, "", "-muon_momentum_warmup", "3", SOME},
-                           {MUONEF21, "-muon_momentum_warmup 3 ", "-muon_momentum_warmup_start", "0.25", SOME},
-                           {MUONEF21, "", "-muon_delay", "1", SOME},
-                           {MUONEF21, "-muon_delay 1 ", "-muon_delay_correction", "1", SOME},
-                           {MUONEF21, "-muon_weight_decay 0.5 ", "-muon_weight_decay_style", "coupled", SOME},
-                           {MUONDENSE, "-muon_weight_decay 0.5 ", "-muon_weight_decay_style", "cautious", SOME},
-                           {MUONEF21, "-muon_layer_gain_type sgd ", "-muon_clip", "0.125", SOME},
-                           {MUONDENSE, "-muon_clip 0.125 ", "-muon_clip_layers", "all", SOME},
-                           {MUONDENSE, "", "-muon_layer_types", "*.qkv:sgd,bias:adamw", SOME},
-                           {MUONEF21, "", "-muon_adamw_learning_rate", "0.5", SOME},
-                           {MUONEF21, "", "-muon_adamw_weight_decay", "0.5", SOME},
-                           {MUONEF21, "", "-muon_adamw_beta1", "0.25", SOME},
-                           {MUONEF21, "", "-muon_adamw_beta2", "0.25", SOME},
-                           {MUONEF21, "", "-muon_adamw_epsilon", "0.5", SOME},
-                           {MUONEF21, "-muon_layer_h0.qkv_type sgd ", "-muon_sgd_learning_rate", "0.5", SOME},
-                           {MUONEF21, "-muon_layer_h0.qkv_type sgd ", "-muon_sgd_weight_decay", "0.5", SOME},
-                           {MUONEF21, "", "-muon_measure_update_rms", "1", NONE},
-                           {MUONEF21, "", "-muon_check_weights", "0", NONE},
-                           {MUONDENSE, "", "-muon_preset", "torch", SOME},
-                           {MUONEF21, "", "-muon_layer_h0.qkv_learning_rate", "0.5", SOME},
-                           {MUONEF21, "", "-muon_momentum", "0.25", SOME},
-                           {MUONEF21, "", "-muon_momentum_style", "sgd", SOME},
-                           {MUONDENSE, "", "-muon_momentum_at", "worker", NONE},
-                           {MUONEF21, "-muon_momentum_style sgd ", "-muon_dampening", "0.5", SOME},
-                           {MUONDENSE, "", "-muon_nesterov", "undamped", SOME},
-                           {MUONEF21, "", "-muon_weight_decay", "0.5", SOME},
-                           {MUONEF21, "", "-muon_shape_factor", "scion", SOME},
-                           {MUONEF21, "-lmo_polar_type svd ", "-muon_step", "sharp", SOME},
-                           {MUONDENSE, "-lmo_polar_type svd ", "-muon_layer_h0.qkv_step", "sharp", SOME},
-                           {MUONEF21, "", "-muon_max_steps", "2", SOME},
-                           {MUONEF21, "-ef21_compressor natural ", "-muon_seed", "17", SOME},
-                           {MUONEF21, "", "-muon_nan", "skip", NONE},
-                           {MUONEF21, "", "-muon_error_if_not_converged", "1", NONE},
-                           {MUONEF21, "", "-muon_monitor_interval", "3", NONE},
-                           {MUONEF21, "", "-muon_checkpoint", "kept", NONE},
-                           {MUONEF21, "-muon_checkpoint kept ", "-muon_checkpoint_interval", "3", NONE},
-                           {MUONEF21, "-muon_checkpoint kept ", "-muon_checkpoint_keep", "1", NONE},
-                           {MUONEF21, "-muon_restart_if_present 1 ", "-muon_restart", "nowhere", NONE},
-                           {MUONEF21, "", "-muon_restart_if_present", "1", NONE},
-                           {MUONEF21, "-ef21_compressor topk ", "-ef21_init", "gradient", SOME},
-                           {MUONEF21, "-ef21_compressor topk ", "-ef21_aggregate_error_interval", "2", NONE},
-                           {MUONEF21, "", "-ef21_compressor", "natural", SOME},
-                           {MUONEF21, "", "-ef21_server_compressor", "natural", SOME},
-                           {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_ratio", "0.5", SOME},
-                           {MUONEF21, "-ef21_compressor rankk ", "-ef21_compressor_rank", "2", SOME},
-                           {MUONEF21, "-ef21_compressor qsgd ", "-ef21_compressor_bits", "3", SOME},
-                           {MUONEF21, "-ef21_compressor qsgd ", "-ef21_compressor_qsgd_block_length", "16", SOME},
-                           {MUONEF21, "-ef21_compressor qsgd ", "-ef21_compressor_qsgd_block_norm", "l2", SOME},
-                           {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_values", "bf16", SOME},
-                           {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_layers", "all", SOME},
-                           {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_min_entries", "30", SOME},
-                           {MUONEF21, "", "-muon_layer_type", "sgd", SOME},
-                           {MUONEF21, "", "-muon_exchange_type", "star", NONE},
-                           {MUONEF21, "", "-muon_exchange_mode", "gather", NONE},
-                           {MUONEF21, "", "-muon_exchange_assignment", "roundrobin", NONE},
-                           {MUONEF21, "", "-muon_layer_h0.qkv_scale", "3", SOME},
-                           {MUONEF21, "", "-muon_layer_h0.qkv_shape_factor", "kj", SOME},
-                           {MUONEF21, "", "-muon_layer_h0.qkv_momentum", "0.25", SOME},
-                           {MUONEF21, "", "-muon_layer_h0.qkv_weight_decay", "0.5", SOME},
-                           {MUONEF21, "", "-muon_layer_h0.qkv_type", "sgd", SOME},
-                           {MUONEF21, "", "-muon_layer_h0.qkv_lmo_type", "max", SOME},
-                           {MUONEF21, "", "-muon_layer_h0.qkv_ef21_compressor", "topk", SOME}};
-
-static PetscErrorCode Options(const Key *key, PetscBool without, PetscBool set)
-{
-  const char *rest = key->others;
-  char        text[256], name[64];
-
-  PetscFunctionBegin;
-  if (set == PETSC_TRUE) {
-    PetscCall(PetscSNPrintf(text, sizeof(text), "%s%s %s", key->others, without == PETSC_TRUE ? "" : key->key, without == PETSC_TRUE ? "" : key->value));
-    PetscCall(PetscOptionsInsertString(NULL, text));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (rest[0] == '-') {
-    PetscCall(PetscStrncpy(name, rest, sizeof(name)));
-    *strchr(name, ' ') = '\0';
-    PetscCall(PetscOptionsClearValue(NULL, name));
-  }
-  if (without == PETSC_FALSE) PetscCall(PetscOptionsClearValue(NULL, key->key));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What chooses a type, or is no parameter of an object that has rows */
-static PetscBool HasGetter(const char key[])
-{
-  const char *const others[] = {"_type", "_preset", "compressor"}, *const classes[] = {"-muon_layer_h0", "-muon_exchange", "-ef21"};
-
-  for (size_t k = 0; k < sizeof(others) / sizeof(others[0]); k++) {
-    const size_t length = strlen(key), end = strlen(others[k]);
-
-    if (length >= end && strcmp(key + length - end, others[k]) == 0 && strcmp(key, "-muon_layer_type") != 0) return PETSC_FALSE;
-  }
-  for (size_t k = 0; k < sizeof(classes) / sizeof(classes[0]); k++) {
-    if (strncmp(key, classes[k], strlen(classes[k])) == 0) return PETSC_FALSE;
-  }
-  return PETSC_TRUE;
-}
-
-/* By MuonSetParameter() where bykey is true, else as an option */
-static PetscErrorCode Run(const Key *key, PetscBool without, PetscBool bykey, State *state)
-{
-  const PetscBool layeronly = strstr(key->key, "_ef21_compressor") != NULL ? PETSC_TRUE : PETSC_FALSE; /* it is there after the set-up, which makes it */
-  char            text[64], again[64];
-  Problem         p;
-
-  PetscFunctionBegin;
-  if (layeronly) bykey = PETSC_FALSE;
-  PetscCall(Options(key, (without == PETSC_TRUE || bykey == PETSC_TRUE) ? PETSC_TRUE : PETSC_FALSE, PETSC_TRUE));
-  PetscCall(ProblemCreate(PETSC_COMM_WORLD, key->type, &p));
-  PetscCall(MuonSetMaxSteps(p.muon, 4));
-  PetscCall(MuonSetFromOptions(p.muon));
-  if (bykey == PETSC_TRUE) PetscCall(MuonSetParameter(p.muon, key->key + 1, key->value));
-  for (PetscInt pass = 0; pass < 2; pass++) {
-    /* Before and after the steps */
-    if (without == PETSC_FALSE && HasGetter(key->key)) {
-      PetscCall(MuonGetParameter(p.muon, key->key + 1, text, sizeof(text)));
-      PetscCall(PetscSNPrintf(again, sizeof(again), "%s", strcmp(text, "true") == 0 ? "1" : strcmp(text, "false") == 0 ? "0" : text));
-      PetscCheck(strcmp(again, key->value) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s: MuonGetParameter() says %s", key->key, key->value, text);
-    }
-    if (pass == 0) PetscCall(MuonSolve(p.muon));
-  }
-  PetscCall(StateTake(&p, state));
-  PetscCall(ProblemDestroy(&p));
-  PetscCall(Options(key, (without == PETSC_TRUE || bykey == PETSC_TRUE) ? PETSC_TRUE : PETSC_FALSE, PETSC_FALSE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CheckKeys(void)
-{
-  State plain, option, setter;
-
-  PetscFunctionBegin;
-  for (size_t k = 0; k < sizeof(Keys) / sizeof(Keys[0]); k++) {
-    PetscInt same, allsame;
-
-    PetscCall(Run(&Keys[k], PETSC_TRUE, PETSC_FALSE, &plain));
-    PetscCall(Run(&Keys[k], PETSC_FALSE, PETSC_FALSE, &option));
-    PetscCall(Run(&Keys[k], PETSC_FALSE, PETSC_TRUE, &setter));
-    PetscCheck(StateIsSame(&option, &setter) == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s: the option and MuonSetParameter() give different steps", Keys[k].key, Keys[k].value);
-    same = StateIsSame(&plain, &option) == PETSC_TRUE ? 1 : 0;
-    PetscCallMPI(MPI_Allreduce(&same, &allsame, 1, MPIU_INT, MPI_MIN, PETSC_COMM_WORLD));
-    PetscCheck(Keys[k].effect == PETSC_FALSE || allsame == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s %s: no effect", Keys[k].key, Keys[k].value);
-    PetscCall(StateFree(&plain));
-    PetscCall(StateFree(&option));
-    PetscCall(StateFree(&setter));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*
    Monitors of the library against a monitor of our own: step, loss, rate, dual norm, bits up and down as
@@ -366,7 +203,7 @@ static PetscErrorCode CheckPrefixes(void)
 
 int main(int argc, char **argv)
 {
-  char      what[32] = "keys";
+  char      what[32] = "compressors";
   PetscInt  interval = 1;
   PetscBool quiet    = PETSC_FALSE;
   Problem   p;
@@ -376,8 +213,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-quiet", &quiet, NULL));
   PetscCall(PetscMuonSetQuiet(quiet));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-what", what, sizeof(what), NULL));
-  if (strcmp(what, "keys") == 0) PetscCall(CheckKeys());
-  if (strcmp(what, "keys") == 0) PetscCall(CheckCompressors());
+  if (strcmp(what, "compressors") == 0) PetscCall(CheckCompressors());
   if (strcmp(what, "monitors") == 0) {
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-muon_monitor_interval", &interval, NULL));
     PetscCall(CheckMonitors(interval));
@@ -402,7 +238,7 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
-    suffix: keys
+    suffix: compressors
     nsize: 2
 
   # The same twice, the keys of the objects of a layer behind its name
@@ -452,32 +288,23 @@ int main(int argc, char **argv)
     nsize: 2
     args: -what solve -muon_view
     filter: grep -v "memory\|buffers\|load\|PetscMuon Rel" | sed "s/rank [0-9]/a rank/"
-    test:
-      suffix: view_ef21
-      args: -muon_layer_h0.qkv_ef21_compressor topk -ef21_server_compressor natural -muon_exchange_type layerwise
-    test:
-      suffix: view_lowrank
-      args: -ef21_compressor powersgd -ef21_compressor_powersgd_sweeps 2 -muon_layer_h0.qkv_ef21_compressor_powersgd_oversampling 4 -ef21_server_compressor topsvd -ef21_server_compressor_rank 2
-    test:
-      suffix: view_dense
-      args: -muon_type dense -muon_exchange_type star -muon_nesterov ema -muon_learning_rate 0.5 -muon_layer_embed_scale 2
+    table: suffix | args
+      view_ef21    | -muon_layer_h0.qkv_ef21_compressor topk -ef21_server_compressor natural -muon_exchange_type layerwise
+      view_lowrank | -ef21_compressor powersgd -ef21_compressor_powersgd_sweeps 2 -muon_layer_h0.qkv_ef21_compressor_powersgd_oversampling 4 -ef21_server_compressor topsvd -ef21_server_compressor_rank 2
+      view_dense   | -muon_type dense -muon_exchange_type star -muon_nesterov ema -muon_learning_rate 0.5 -muon_layer_embed_scale 2
 
   # A step late: what is shown, and what it does not go with
   testset:
     args: -what solve -muon_delay
-    test:
-      suffix: delay
-      nsize: 2
-      args: 1 -muon_delay_correction -muon_view
-      filter: grep -o -E "delay.*|type: layer.*|load: the busiest worker"
-    table: suffix | nsize | args | error
-      delay_two        |   | 2                                                                                                                           | -muon_delay 2. must be in [0.,1.]
-      delay_correction |   | 0 -muon_delay_correction                                                                                                    | -muon_delay_correction: nothing is late with -muon_delay 0, expected 1
-      delay_local      |   | 1 -muon_type local                                                                                                          | -muon_delay 1: with -muon_type local rounds are late, not steps; expected -outer_muon_delay 1
-      delay_theory     |   | 1 -muon_type ef21 -muon_theory smooth -muon_theory_L0 1                                                                     | -muon_delay 1: the theorem of -muon_theory
-      delay_clip       |   | 1 -muon_type dense -muon_clip 1                                                                                             | -muon_delay 1: with -muon_clip 1. the mean gradient
-      delay_tree       | 2 | 1 -muon_type sign -muon_layer_types embed:frozen,bias:frozen,gain:frozen -muon_exchange_type star -muon_exchange_mode reduce | -muon_exchange_mode reduce: its tree of votes waits
-      delay_votes      |   | 1 -muon_type sign -muon_layer_types embed:frozen,bias:frozen,gain:frozen -muon_delay_correction                              | -muon_delay_correction: layer "h0.qkv" is moved by votes
+    table: suffix | nsize | args | filter | error
+      delay            | 2 | 1 -muon_delay_correction -muon_view                          | grep -o -E "delay.*|type: layer.*|load: the busiest worker" |
+      delay_two        |   | 2                                                            |                                                             | -muon_delay 2. must be in [0.,1.]
+      delay_correction |   | 0 -muon_delay_correction                                     |                                                             | -muon_delay_correction: nothing is late with -muon_delay 0, expected 1
+      delay_local      |   | 1 -muon_type local                                           |                                                             | -muon_delay 1: with -muon_type local rounds are late, not steps; expected -outer_muon_delay 1
+      delay_theory     |   | 1 -muon_type ef21 -muon_theory smooth -muon_theory_L0 1      |                                                             | -muon_delay 1: the theorem of -muon_theory
+      delay_clip       |   | 1 -muon_type dense -muon_clip 1                              |                                                             | -muon_delay 1: with -muon_clip 1. the mean gradient
+      delay_tree       | 2 | 1 -muon_type sign -muon_layer_types embed:frozen,bias:frozen,gain:frozen -muon_exchange_type star -muon_exchange_mode reduce |                                                             | -muon_exchange_mode reduce: its tree of votes waits
+      delay_votes      |   | 1 -muon_type sign -muon_layer_types embed:frozen,bias:frozen,gain:frozen -muon_delay_correction |                                                             | -muon_delay_correction: layer "h0.qkv" is moved by votes
 
   # Misspelt keys are named once, with the nearest one that exists, whatever the number of ranks, layers and steps
   testset:
@@ -492,18 +319,10 @@ int main(int argc, char **argv)
       suffix: tried
       args: -muon_rule adamw -muon_lr 1 -muon_steps 2 -ef21_compressor_type topk -muon_layer_gain_lr 1 -muon_layer_gain_rule_match sgd -muon_layer_gain_seed 1 -lmo_polar svd -muon_tie plus
       unused: -muon_rule -muon_lr -muon_steps -ef21_compressor_type -muon_layer_gain_lr -muon_layer_gain_rule_match -muon_layer_gain_seed -lmo_polar -muon_tie
-    test:
-      suffix: misspelt_prefix
-      args: -prefix a_ -a_ef21_server_compresor topk -muon_lerning_rate 1
-      unused: -a_ef21_server_compresor -muon_lerning_rate
-    test:
-      suffix: idle
-      args: -muon_type dense -ef21_compressor topk -lmo_polar_type svd -lmo_polar_steps 3 -muon_layer_h0.qkv_lmo_type max -muon_layer_h0.qkv_lmo_polar_type svd
-      unused: -ef21_compressor -lmo_polar_steps -muon_layer_h0.qkv_lmo_polar_type
-    test:
-      suffix: idle_compressor
-      args: -ef21_compressor topk -ef21_compressor_line_norm 1 -muon_compressor topk
-      unused: -ef21_compressor_line_norm -muon_compressor
+    table: suffix | args | unused
+      misspelt_prefix | -prefix a_ -a_ef21_server_compresor topk -muon_lerning_rate 1 | -a_ef21_server_compresor -muon_lerning_rate
+      idle            | -muon_type dense -ef21_compressor topk -lmo_polar_type svd -lmo_polar_steps 3 -muon_layer_h0.qkv_lmo_type max -muon_layer_h0.qkv_lmo_polar_type svd | -ef21_compressor -lmo_polar_steps -muon_layer_h0.qkv_lmo_polar_type
+      idle_compressor | -ef21_compressor topk -ef21_compressor_line_norm 1 -muon_compressor topk | -ef21_compressor_line_norm -muon_compressor
     test:
       suffix: others
       args: -muon_exchange_type star -ksp_typ cg -a_muon_lerning_rate 1 -muonx 1 -lmo_polar_type svd -lmo_polar_svd_type lapack -ef21_compressor rankk -ef21_compressor_svd_type cross -muon_layer_h0.out_lmo_polar_svd_tol 1e-10

@@ -66,24 +66,19 @@ int main(int argc, char **argv)
     requires: double
     nsize: 2
     filter: grep "^[wh]\|warning\|type .*: layers\|preset\|norm at most\| by \|pattern "
-    test:
-      suffix: match
-      args: -muon_layer_types "*embed*:adamw,*norm?:nadamw,*.bias:sgd,head:frozen" -muon_adamw_learning_rate 3e-4 -muon_nadamw_learning_rate 1 -muon_layer_h1.norm1_learning_rate 2e-3
-      unused: -muon_nadamw_learning_rate
-    # A key of one layer goes before; of two patterns the first
-    test:
-      suffix: first
-      args: -muon_layer_types "h0.*:sgd,*:adamw,h1*:frozen" -muon_layer_h0.attn_type lmo -muon_layer_head_type frozen -muon_sgd_learning_rate 0.5 -muon_clip 1 -muon_clip_layers {{others all}separate output}
-    # The type of all others; AdamW has a rate of its own
-    table: suffix | args | output_file
-      all         | -muon_layer_type sgd -muon_layer_types "h0.*:lmo" -muon_layer_head_type adamw          |
+    table: suffix | args | unused | output_file
+      match       | -muon_layer_types "*embed*:adamw,*norm?:nadamw,*.bias:sgd,head:frozen" -muon_adamw_learning_rate 3e-4 -muon_nadamw_learning_rate 1 -muon_layer_h1.norm1_learning_rate 2e-3 | -muon_nadamw_learning_rate |
+      # A key of one layer goes before; of two patterns the first
+      first       | -muon_layer_types "h0.*:sgd,*:adamw,h1*:frozen" -muon_layer_h0.attn_type lmo -muon_layer_head_type frozen -muon_sgd_learning_rate 0.5 -muon_clip 1 -muon_clip_layers {{others all}separate output} |                            |
+      # The type of all others; AdamW has a rate of its own
+      all         | -muon_layer_type sgd -muon_layer_types "h0.*:lmo" -muon_layer_head_type adamw |                            |
       # What matches nothing is named, whole, once; ? is one letter
-      warn        | -muon_layer_types "h0:sgd,*embe:adamw,h?.bias:frozen,h0.bias:sgd,nosuch*:adamw,**:lmo" |
-      setters     | -early "h*:sgd" -late "*attn:frozen"                                                  |
+      warn        | -muon_layer_types "h0:sgd,*embe:adamw,h?.bias:frozen,h0.bias:sgd,nosuch*:adamw,**:lmo" |                            |
+      setters     | -early "h*:sgd" -late "*attn:frozen"                         |                            |
       # The layer that is added after the options has what the preset says
-      preset      | -muon_preset kj -muon_layer_types *norm*:adamw -muon_learning_rate 0.25                |
-      preset_last | -muon_preset kj -muon_layer_types "wte*:lmo,nosuch*:sgd" -muon_layer_head_type lmo         |
-      preset_own  | -own " -muon_preset kj -muon_layer_types *norm*:adamw -muon_learning_rate 0.25"        | output/muon_patterns_preset.out
+      preset      | -muon_preset kj -muon_layer_types *norm*:adamw -muon_learning_rate 0.25 |                            |
+      preset_last | -muon_preset kj -muon_layer_types "wte*:lmo,nosuch*:sgd" -muon_layer_head_type lmo |                            |
+      preset_own  | -own " -muon_preset kj -muon_layer_types *norm*:adamw -muon_learning_rate 0.25" |                            | output/muon_patterns_preset.out
 
   testset:
     nsize: 2

@@ -269,19 +269,11 @@ int main(int argc, char **argv)
     nsize: {{1 3}}
     oracle: precision.py
     args: -muon_learning_rate 0.05 -muon_weight_decay 0.1 -muon_state_precision {{native single bf16 int8}}
-    test:
-      suffix: identity
-      args: -muon_type ef21
-    test:
-      suffix: topk
+    table: suffix | args
+      identity | -muon_type ef21
       # Powers of two cancel, and the sign of what is left is that of a rounding
-      args: -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5
-      args: -muon_layer_f.max_lmo_type frobenius -muon_layer_d.max_lmo_type frobenius
-    test:
-      suffix: native
-      args: -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values native -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 -ef21_server_compressor_values native
-    test:
-      suffix: dense
-      args: -muon_type dense -muon_exchange_mode {{gather reduce}}
+      topk     | -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 -muon_layer_f.max_lmo_type frobenius -muon_layer_d.max_lmo_type frobenius
+      native   | -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values native -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 -ef21_server_compressor_values native
+      dense    | -muon_type dense -muon_exchange_mode {{gather reduce}}
 
 TEST*/

@@ -1,5 +1,6 @@
-static char help[] = "Every setter in the middle of a run: the next steps are those of a run that had the value from its beginning, or the call, or the step, is an error of order that leaves all as it was; illegal values are refused.\n"
-                     "Made on one rank alone, a choice that steps depend on is an error on all ranks at the next step, which leaves all as it was; made on the others too, twice or in another order, it takes effect.\n\n";
+static char help[] =
+  "Every setter in the middle of a run: the next steps are those of a run that had the value from its beginning, by a call or an option, or the call, or the step, is an error of order that leaves all as it was; illegal values are refused.\n"
+  "Made on one rank alone, a choice that steps depend on is an error on all ranks at the next step, which leaves all as it was; made on the others too, twice or in another order, it takes effect.\n\n";
 
 #include <petscmuon/private/muonparameter.h>
 #include "ef21_common.h"
@@ -35,7 +36,9 @@ typedef enum {
 enum {
   OF_RANK    = 1, /* ranks may have different values */
   COLLECTIVE = 2, /* a call by one rank waits for the others */
-  LOGICAL    = 4  /* it does in a debugging PETSc */
+  LOGICAL    = 4, /* it does in a debugging PETSc */
+  SAME       = 8, /* made before the set-up it may have no effect here */
+  LATE       = 16 /* not made before the set-up */
 };
 
 typedef struct _Setter {
@@ -43,7 +46,7 @@ typedef struct _Setter {
   PetscErrorCode (*set)(Run *);
   SetterKind  kind;
   int         flags;
-  const char *key, *value; /* of MuonSetParameter(), where set is Set_ByKey() */
+  const char *key, *value; /* of MuonSetParameter(), where set is Set_ByKey(); of others value is the option that says the same, or NULL */
 } Setter;
 
 static PetscReal SettersNaN(void)
@@ -254,46 +257,53 @@ static const Setter Setters[] = {
   {"MuonSetOptionsPrefix", DENSE, Set_Prefix, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
   {"MuonAppendOptionsPrefix", DENSE, Set_AppendPrefix, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
   {"MuonSetFromOptions", DENSE, Set_FromOptions, TAKES_EFFECT, COLLECTIVE, NULL, NULL},
-  {"MuonSetLearningRate", DENSE, Set_Rate, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetLearningRate, ef21", UP "topk", Set_Rate, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetSchedule", DENSE "-muon_max_steps 16", Set_Schedule, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetScheduleWarmup", DENSE, Set_Warmup, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetScheduleConstant", DENSE "-muon_max_steps 16 -muon_schedule trapezoid -muon_schedule_constant 0.9", Set_Constant, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetScheduleMinimum", DENSE "-muon_schedule linear -muon_max_steps 16", Set_Minimum, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetLearningRate", DENSE, Set_Rate, TAKES_EFFECT, 0, NULL, "-muon_learning_rate 0.25"},
+  {"MuonSetLearningRate, ef21", UP "topk", Set_Rate, TAKES_EFFECT, 0, NULL, "-muon_learning_rate 0.25"},
+  {"MuonSetSchedule", DENSE "-muon_max_steps 16", Set_Schedule, TAKES_EFFECT, 0, NULL, "-muon_schedule linear"},
+  {"MuonSetScheduleWarmup", DENSE, Set_Warmup, TAKES_EFFECT, 0, NULL, "-muon_schedule_warmup 16"},
+  {"MuonSetScheduleConstant", DENSE "-muon_max_steps 16 -muon_schedule trapezoid -muon_schedule_constant 0.9", Set_Constant, TAKES_EFFECT, 0, NULL, "-muon_schedule_constant 0.0625"},
+  {"MuonSetScheduleMinimum", DENSE "-muon_schedule linear -muon_max_steps 16", Set_Minimum, TAKES_EFFECT, 0, NULL, "-muon_schedule_minimum 0.5"},
   {"MuonSetMomentumWarmup", DENSE, Set_ByKey, TAKES_EFFECT, 0, "muon_momentum_warmup", "16"},
   {"MuonSetMomentumWarmup from 0", DENSE "-muon_momentum 0", Set_ByKey, IS_REFUSED, 0, "muon_momentum_warmup", "16"},
   {"MuonSetMomentumWarmupStart", UP "topk -muon_momentum_warmup 16", Set_ByKey, TAKES_EFFECT, 0, "muon_momentum_warmup_start", "0.25"},
-  {"MuonSetWeightDecayStyle", DENSE "-muon_weight_decay 0.5 -muon_momentum 0", Set_DecayStyle, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetWeightDecayStyle, cautious", DENSE "-muon_weight_decay 0.5 -muon_layer_e_type adamw", Set_Cautious, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetWeightDecayStyle", DENSE "-muon_weight_decay 0.5 -muon_momentum 0", Set_DecayStyle, TAKES_EFFECT, 0, NULL, "-muon_weight_decay_style coupled"},
+  {"MuonSetWeightDecayStyle, cautious", DENSE "-muon_weight_decay 0.5 -muon_layer_e_type adamw", Set_Cautious, TAKES_EFFECT, 0, NULL, "-muon_weight_decay_style cautious"},
   {"MuonSetClip", DENSE "-muon_layer_e_type sgd -muon_clip 0.5", Set_ByKey, TAKES_EFFECT, 0, "muon_clip", "0.0625"},
   {"MuonSetClip, worker", UP "topk -muon_layer_e_type sgd -muon_clip 0.5", Set_ByKey, TAKES_EFFECT, 0, "muon_clip", "0.0625"},
   {"MuonSetClip from 0", DENSE "-muon_layer_e_type sgd", Set_ByKey, IS_REFUSED, 0, "muon_clip", "0.0625"},
   {"MuonSetClip to 0", DENSE "-muon_layer_e_type sgd -muon_clip 0.5", Set_ByKey, IS_REFUSED, 0, "muon_clip", "0"},
   {"MuonSetClipLayers", DENSE "-muon_layer_e_type sgd -muon_clip 0.5", Set_ByKey, TAKES_EFFECT, 0, "muon_clip_layers", "all"},
-  {"MuonSetLayerTypes", DENSE, Set_Match, IS_REFUSED, 0, NULL, NULL},
-  {"MuonSetAdamWLearningRate", DENSE "-muon_layer_e_type adamw", Set_AdamWRate, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetAdamWWeightDecay", DENSE "-muon_layer_e_type nadamw", Set_AdamWDecay, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetAdamWBetas", DENSE "-muon_layer_e_type adamw", Set_AllBetas, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetAdamWEpsilon", DENSE "-muon_layer_e_type nadamw", Set_AllEpsilon, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetLayerTypes", DENSE, Set_Match, IS_REFUSED, 0, NULL, "-muon_layer_types a:sgd"},
+  {"MuonSetAdamWLearningRate", DENSE "-muon_layer_e_type adamw", Set_AdamWRate, TAKES_EFFECT, 0, NULL, "-muon_adamw_learning_rate 0.25"},
+  {"MuonSetAdamWWeightDecay", DENSE "-muon_layer_e_type nadamw", Set_AdamWDecay, TAKES_EFFECT, 0, NULL, "-muon_adamw_weight_decay 0.5"},
+  {"MuonSetAdamWBetas", DENSE "-muon_layer_e_type adamw", Set_AllBetas, TAKES_EFFECT, 0, NULL, "-muon_adamw_beta1 0.5 -muon_adamw_beta2 0.75"},
+  {"MuonSetAdamWEpsilon", DENSE "-muon_layer_e_type nadamw", Set_AllEpsilon, TAKES_EFFECT, 0, NULL, "-muon_adamw_epsilon 0.5"},
   {"MuonSetSGDLearningRate", DENSE "-muon_layer_e_type sgd", Set_ByKey, TAKES_EFFECT, 0, "muon_sgd_learning_rate", "0.25"},
   {"MuonSetSGDWeightDecay", DENSE "-muon_layer_e_type sgd", Set_ByKey, TAKES_EFFECT, 0, "muon_sgd_weight_decay", "0.5"},
   {"MuonSetMeasureUpdateRMS", DENSE "-muon_layer_e_type adamw", Set_ByKey, WITHOUT_EFFECT, 0, "muon_measure_update_rms", "true"},
   {"MuonSetCheckWeights", UP "topk", Set_ByKey, WITHOUT_EFFECT, 0, "muon_check_weights", "false"},
   {"MuonSetScheduleFunction", UP "topk", Set_Function, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetPreset", DENSE, Set_Preset, IS_REFUSED, 0, NULL, NULL},
-  {"MuonLayerSetTensor", DENSE, Set_Tensor, IS_REFUSED, 0, NULL, NULL},
-  {"MuonSetMomentum", DENSE, Set_Momentum, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetMomentum, worker", DENSE "-muon_momentum_at worker", Set_Momentum, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetMomentum, ef21", UP "topk", Set_Momentum, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetMomentum from 0", UP "topk -muon_momentum 0", Set_Momentum, IS_REFUSED, 0, NULL, NULL},
-  {"MuonSetMomentum from 0, dense", DENSE "-muon_momentum 0", Set_Momentum, IS_REFUSED, 0, NULL, NULL},
-  {"MuonSetMomentumStyle", DENSE, Set_Style, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetPreset", DENSE, Set_Preset, IS_REFUSED, 0, NULL, "-muon_preset torch"},
+  {"MuonLayerSetTensor", DENSE, Set_Tensor, IS_REFUSED, SAME, NULL, NULL},
+  {"MuonSetMomentum", DENSE, Set_Momentum, TAKES_EFFECT, 0, NULL, "-muon_momentum 0.5"},
+  {"MuonSetMomentum, worker", DENSE "-muon_momentum_at worker", Set_Momentum, TAKES_EFFECT, 0, NULL, "-muon_momentum 0.5"},
+  {"MuonSetMomentum, ef21", UP "topk", Set_Momentum, TAKES_EFFECT, 0, NULL, "-muon_momentum 0.5"},
+  {"MuonSetMomentum from 0", UP "topk -muon_momentum 0", Set_Momentum, IS_REFUSED, 0, NULL, "-muon_momentum 0.5"},
+  {"MuonSetMomentum from 0, dense", DENSE "-muon_momentum 0", Set_Momentum, IS_REFUSED, 0, NULL, "-muon_momentum 0.5"},
+  {"MuonSetMomentumStyle", DENSE, Set_Style, TAKES_EFFECT, 0, NULL, "-muon_momentum_style sgd"},
   {"MuonSetDampening", UP "natural -muon_momentum_style sgd", Set_ByKey, TAKES_EFFECT, 0, "muon_dampening", "0.75"},
-  {"MuonSetNesterov", DENSE, Set_Nesterov, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonSetMomentumAt", DENSE, Set_ByKey, IS_REFUSED, 0, "muon_momentum_at", "worker"},
-  {"MuonSetWeightDecay", DENSE, Set_Decay, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetNesterov", DENSE, Set_Nesterov, TAKES_EFFECT, 0, NULL, "-muon_nesterov ema"},
+  {"MuonSetMomentumAt", DENSE, Set_ByKey, IS_REFUSED, SAME, "muon_momentum_at", "worker"},
+  {"MuonSetWeightDecay", DENSE, Set_Decay, TAKES_EFFECT, 0, NULL, "-muon_weight_decay 0.5"},
   {"MuonSetShapeFactor", DENSE, Set_ByKey, TAKES_EFFECT, 0, "muon_shape_factor", "moonlight"},
-  {"MuonSetMaxSteps", DENSE "-muon_schedule linear -muon_max_steps 32", Set_MaxSteps, TAKES_EFFECT, 0, NULL, NULL},
+  {"muon_step", DENSE "-lmo_polar_type svd", Set_ByKey, TAKES_EFFECT, 0, "muon_step", "sharp"},
+  {"muon_step of a layer", DENSE "-lmo_polar_type svd", Set_ByKey, TAKES_EFFECT, 0, "muon_layer_a_step", "sharp"},
+  {"muon_delay", UP "topk", Set_ByKey, IS_REFUSED, 0, "muon_delay", "1"},
+  {"muon_delay_correction", DENSE "-muon_delay 1", Set_ByKey, IS_REFUSED, 0, "muon_delay_correction", "true"},
+  {"muon_layer_type", DENSE, Set_ByKey, IS_REFUSED, 0, "muon_layer_type", "sgd"},
+  {"ef21_compressor_layers", EF21 "-ef21_compressor topk -muon_layer_g_type sgd", Set_ByKey, IS_REFUSED, 0, "ef21_compressor_layers", "all"},
+  {"ef21_compressor_min_entries", EF21 "-ef21_compressor topk", Set_ByKey, IS_REFUSED, 0, "ef21_compressor_min_entries", "30"},
+  {"MuonSetMaxSteps", DENSE "-muon_schedule linear -muon_max_steps 32", Set_MaxSteps, TAKES_EFFECT, 0, NULL, "-muon_max_steps 11"},
   {"MuonSetSeed", UP "natural", Set_ByKey, IS_REFUSED, 0, "muon_seed", "17"},
   {"MuonSetStatePrecision", DENSE, Set_ByKey, IS_REFUSED, LOGICAL, "muon_state_precision", "single"},
   {"MuonSetCountEntropy", UP "topk", Set_ByKey, TAKES_EFFECT, LOGICAL, "muon_count_entropy", "true"},
@@ -304,44 +314,44 @@ static const Setter Setters[] = {
   {"MuonSetCostGamma", DENSE, Set_ByKey, WITHOUT_EFFECT, OF_RANK | LOGICAL, "muon_cost_gamma", "1e6"},
   {"MuonSetCheckDevice", DENSE, Set_ByKey, WITHOUT_EFFECT, OF_RANK | LOGICAL, "muon_check_device", "true"},
   {"MuonSetDeviceBatchBytes", DENSE, Set_ByKey, WITHOUT_EFFECT, LOGICAL, "muon_device_batch_bytes", "1e6"},
-  {"MuonSetDeviceMPI", DENSE, Set_ByKey, IS_REFUSED, LOGICAL, "muon_device_mpi", "true"},
+  {"MuonSetDeviceMPI", DENSE, Set_ByKey, IS_REFUSED, LOGICAL | SAME, "muon_device_mpi", "true"},
   {"MuonSetDeviceStream", DENSE, Set_DeviceStream, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
   {"MuonMonitorSet", DENSE, Set_Monitor, TAKES_EFFECT, OF_RANK, NULL, NULL},
   {"MuonMonitorCancel", DENSE "-monitor", Set_Cancel, TAKES_EFFECT, OF_RANK, NULL, NULL},
   {"MuonMonitorSetCSV", DENSE, Set_CSV, WITHOUT_EFFECT, COLLECTIVE, NULL, NULL},
   {"MuonMonitorSetInterval", UP "topk -measure", Set_ByKey, TAKES_EFFECT, LOGICAL, "muon_monitor_interval", "4"},
   {"MuonSetObjectiveAndGradient", DENSE "-bad_gradient", Set_Objective, TAKES_EFFECT, OF_RANK, NULL, NULL},
-  {"MuonAddLayer", DENSE, Set_Layer, IS_REFUSED, 0, NULL, NULL},
+  {"MuonAddLayer", DENSE, Set_Layer, IS_REFUSED, LATE, NULL, NULL},
   {"ef21_downlink", UP "topk -lmo_type rowsum", Set_ByKey, IS_REFUSED, LOGICAL, "ef21_downlink", "step"},
   {"MuonEF21SetLayerDownlink", UP "topk -lmo_type rowsum", Set_ByKey, IS_REFUSED, LOGICAL, "muon_layer_a_ef21_downlink", "step"},
-  {"ef21_init", UP "topk", Set_ByKey, IS_REFUSED, 0, "ef21_init", "gradient"},
+  {"ef21_init", UP "topk", Set_ByKey, IS_REFUSED, SAME, "ef21_init", "gradient"},
   {"ef21_aggregate_error_interval", UP "topk", Set_ByKey, TAKES_EFFECT, 0, "ef21_aggregate_error_interval", "1"},
   {"MuonEF21SetMonitorCompression", UP "topk", Set_Measure, TAKES_EFFECT, LOGICAL, NULL, NULL},
   {"sign_direction", SIGN, Set_ByKey, IS_REFUSED, LOGICAL, "sign_direction", "gradient"},
   {"sign_update", SIGN, Set_ByKey, IS_REFUSED, LOGICAL, "sign_update", "frobenius"},
-  {"sign_tie", SIGN, Set_ByKey, IS_REFUSED, LOGICAL, "sign_tie", "minus"},
+  {"sign_tie", SIGN, Set_ByKey, IS_REFUSED, LOGICAL | SAME, "sign_tie", "minus"},
   {"sign_measure", SIGN, Set_ByKey, TAKES_EFFECT, LOGICAL, "sign_measure", "true"},
-  {"MuonLayerSetType", DENSE, Set_LayerType, IS_REFUSED, 0, NULL, NULL},
+  {"MuonLayerSetType", DENSE, Set_LayerType, IS_REFUSED, 0, NULL, "-muon_layer_a_type frozen"},
   {"MuonLayerSetType, frozen before", DENSE "-muon_layer_a_type frozen", Set_TypeOfFrozen, IS_REFUSED, 0, NULL, NULL},
-  {"MuonLayerSetScale", DENSE, Set_Scale, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonLayerSetScale", DENSE, Set_Scale, TAKES_EFFECT, 0, NULL, "-muon_layer_g_scale 2.5"},
   {"MuonLayerSetShapeFactor", DENSE, Set_ByKey, TAKES_EFFECT, 0, "muon_layer_a_shape_factor", "moonlight"},
   {"MuonLayerSetMomentum", DENSE, Set_ByKey, TAKES_EFFECT, 0, "muon_layer_a_momentum", "0.5"},
   {"MuonLayerSetMomentum, ef21", UP "topk", Set_ByKey, TAKES_EFFECT, 0, "muon_layer_a_momentum", "0.5"},
   {"MuonLayerSetMomentum from 0", UP "topk -muon_layer_a_momentum 0", Set_ByKey, IS_REFUSED, 0, "muon_layer_a_momentum", "0.5"},
   {"MuonLayerSetMomentum from 0, dense", DENSE "-muon_layer_a_momentum 0", Set_ByKey, IS_REFUSED, 0, "muon_layer_a_momentum", "0.5"},
   {"MuonLayerSetWeightDecay", DENSE, Set_ByKey, TAKES_EFFECT, 0, "muon_layer_g_weight_decay", "0.5"},
-  {"MuonLayerSetBlocks", DENSE, Set_Blocks, IS_REFUSED, 0, NULL, NULL},
+  {"MuonLayerSetBlocks", DENSE, Set_Blocks, IS_REFUSED, 0, NULL, "-muon_layer_a_blocks_rows 9,9"},
   {"MuonLayerAdamWSetBetas", DENSE "-muon_layer_e_type adamw", Set_ByKey, TAKES_EFFECT, 0, "muon_layer_e_adamw_beta1", "0.5"},
   {"MuonLayerAdamWSetEpsilon", DENSE "-muon_layer_e_type nadamw", Set_ByKey, TAKES_EFFECT, 0, "muon_layer_e_adamw_epsilon", "0.5"},
-  {"MuonLMOSetType", DENSE, Set_LMOType, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonLMOSetType", DENSE, Set_LMOType, TAKES_EFFECT, 0, NULL, "-muon_layer_a_lmo_type max"},
   {"MuonLMOSetOptionsPrefix", DENSE, Set_LMOPrefix, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
   {"MuonLMOMixedSetExponents", DENSE "-muon_layer_a_lmo_type mixed", Set_ByKey, TAKES_EFFECT, 0, "muon_layer_a_lmo_mixed_exponent_p", "3"},
   {"MuonLMOSchattenSetExponent", DENSE "-muon_layer_a_lmo_type schatten", Set_ByKey, TAKES_EFFECT, 0, "muon_layer_a_lmo_schatten_exponent", "3"},
-  {"MuonPolarSetType", DENSE, Set_PolarType, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonPolarSetType", DENSE, Set_PolarType, TAKES_EFFECT, 0, NULL, "-muon_layer_a_lmo_polar_type newtonschulz"},
   {"MuonPolarSetOptionsPrefix", DENSE, Set_PolarPrefix, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
   {"MuonPolarSetSteps", SCHULZ, Set_ByKey, TAKES_EFFECT, 0, "muon_layer_a_lmo_polar_steps", "3"},
   {"MuonPolarSetCoefficients", SCHULZ "-lmo_polar_coefficients quintic", Set_ByKey, TAKES_EFFECT, 0, "muon_layer_a_lmo_polar_coefficients", "kj"},
-  {"MuonPolarSetCoefficientValues", SCHULZ, Set_CoefficientValues, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonPolarSetCoefficientValues", SCHULZ, Set_CoefficientValues, TAKES_EFFECT, 0, NULL, "-muon_layer_a_lmo_polar_coefficient_values 1.5,-0.5,0"},
   {"MuonPolarSetPrecision", SCHULZ "-lmo_polar_precision double", Set_ByKey, TAKES_EFFECT, 0, "muon_layer_a_lmo_polar_precision", "single"},
   {"MuonPolarSetTolerance", DENSE "-lmo_polar_type zolotarev -lmo_polar_tolerance 1e-3", Set_ByKey, TAKES_EFFECT, 0, "muon_layer_a_lmo_polar_tolerance", "0.25"},
   {"MuonPolarSetNormalization", SCHULZ, Set_ByKey, TAKES_EFFECT, 0, "muon_layer_a_lmo_polar_normalization", "spectral"},
@@ -351,8 +361,8 @@ static const Setter Setters[] = {
   {"MuonPolarZolotarevSetInterval", DENSE "-lmo_polar_type zolotarev", Set_ByKey, TAKES_EFFECT, 0, "muon_layer_a_lmo_polar_zolotarev_interval", "0.25"},
   {"MuonCompressorSetType", UP "topk", Set_CompressorType, IS_REFUSED, 0, NULL, NULL},
   {"MuonCompressorSetOptionsPrefix", UP "topk", Set_CompressorPrefix, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
-  {"MuonCompressorSetRatio", UP "topk", Set_Ratio, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonCompressorSetRatio, random", UP "randk", Set_Ratio, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonCompressorSetRatio", UP "topk", Set_Ratio, TAKES_EFFECT, 0, NULL, "-ef21_compressor_ratio 0.5"},
+  {"MuonCompressorSetRatio, random", UP "randk", Set_Ratio, TAKES_EFFECT, 0, NULL, "-ef21_compressor_ratio 0.5"},
   {"MuonCompressorSetRank", UP "rankk -ef21_compressor_rank 1", Set_ByKey, TAKES_EFFECT, 0, "compressor_rank", "2"},
   {"MuonCompressorSetBits", UP "qsgd", Set_ByKey, TAKES_EFFECT, 0, "compressor_bits", "6"},
   {"MuonCompressorSetValues", UP "topk -ef21_compressor_values native", Set_ByKey, TAKES_EFFECT, 0, "compressor_values", "bf16"},
@@ -364,13 +374,13 @@ static const Setter Setters[] = {
   {"MuonCompressorPowerSGDSetOversampling", UP "powersgd -ef21_compressor_rank 1", Set_ByKey, TAKES_EFFECT, 0, "compressor_powersgd_oversampling", "2"},
   {"MuonCompressorQSGDSetBlockLength", UP "qsgd", Set_ByKey, TAKES_EFFECT, 0, "compressor_qsgd_block_length", "16"},
   {"MuonCompressorQSGDSetBlockNorm", UP "qsgd", Set_ByKey, TAKES_EFFECT, 0, "compressor_qsgd_block_norm", "l2"},
-  {"MuonGetLayerCompressors, type", UP "topk", Set_AllType, IS_REFUSED, 0, NULL, NULL},
-  {"MuonGetLayerCompressors, ratio", UP "topk", Set_AllRatio, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonGetLayerCompressors, values", EF21, Set_AllValues, IS_REFUSED, 0, NULL, NULL},
+  {"MuonGetLayerCompressors, type", UP "topk", Set_AllType, IS_REFUSED, 0, NULL, "-ef21_compressor natural"},
+  {"MuonGetLayerCompressors, ratio", UP "topk", Set_AllRatio, TAKES_EFFECT, 0, NULL, "-ef21_compressor_ratio 0.5"},
+  {"MuonGetLayerCompressors, values", EF21, Set_AllValues, IS_REFUSED, SAME, NULL, NULL},
   {"MuonGetLayerCompressors, values of others", UP "topk", Set_AllValues, IS_REFUSED, 0, NULL, NULL},
-  {"MuonGetLayerCompressors, server", UP "topk", Set_AllServer, IS_REFUSED, 0, NULL, NULL},
-  {"MuonExchangeSetType", DENSE, Set_ExchangeType, STOPS_STEP, 0, NULL, NULL},
-  {"MuonExchangeSetMode", DENSE "-muon_exchange_mode reduce", Set_ExchangeMode, STOPS_STEP, 0, NULL, NULL},
+  {"MuonGetLayerCompressors, server", UP "topk", Set_AllServer, IS_REFUSED, 0, NULL, "-ef21_server_compressor natural"},
+  {"MuonExchangeSetType", DENSE, Set_ExchangeType, STOPS_STEP, 0, NULL, "-muon_exchange_type star"},
+  {"MuonExchangeSetMode", DENSE "-muon_exchange_mode reduce", Set_ExchangeMode, STOPS_STEP, 0, NULL, "-muon_exchange_mode gather"},
   {"muon_exchange_assignment", DENSE, Set_ByKey, STOPS_STEP, 0, "muon_exchange_assignment", "roundrobin"},
 };
 #define NSETTERS ((PetscInt)(sizeof(Setters) / sizeof(Setters[0])))
@@ -532,10 +542,43 @@ static PetscErrorCode Disagree(const Setter *setter, Run *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Before the set-up: the steps are those of a call in the middle that takes effect, and of the option, whose value is told; middle and without: such steps */
+static PetscErrorCode CheckBefore(const Setter *setter, const double middle[RUN_NUMBERS], const double without[RUN_NUMBERS])
+{
+  const PetscBool bykey = setter->key != NULL ? PETSC_TRUE : PETSC_FALSE, compressor = bykey && strncmp(setter->key, "compressor_", 11) == 0 ? PETSC_TRUE : PETSC_FALSE;
+  Setter          option = *setter;
+  Run             run[2];
+  double          seen[2][RUN_NUMBERS];
+  char            text[512], told[2][64];
+  PetscBool       same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%s %s%s%s %s", setter->options, bykey ? "-" : "", compressor ? "ef21_" : "", bykey ? setter->key : "", setter->value != NULL ? setter->value : ""));
+  option.options = text;
+  for (int k = 0; k < (setter->value != NULL ? 2 : 1); k++) {
+    PetscCall(RunCreate(k ? &option : setter, k ? NULL : setter->set, &run[k]));
+    if (bykey && compressor == PETSC_FALSE) PetscCall(MuonGetParameter(RunMuon(&run[k]), setter->key, told[k], sizeof(told[k])));
+    PetscCall(RunSteps(&run[k], SETTERS_STEPS, seen[k]));
+    PetscCall(RunDestroy(&run[k]));
+    if (k == 0 && setter->kind != TAKES_EFFECT) {
+      PetscCall(RunSame(seen[0], without, &same));
+      PetscCheck(setter->kind != IS_REFUSED || same == PETSC_FALSE || (setter->flags & SAME), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s before the set-up does not change the steps", setter->name);
+    } else {
+      const double *expected = k ? seen[0] : middle;
+
+      PetscCall(RunSame(seen[k], expected, &same));
+      if (same == PETSC_FALSE) PetscCall(Differ(setter->name, seen[k], expected));
+      PetscCheck(same == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the steps are not those of the %s", setter->name, k ? "option" : "call before the set-up");
+    }
+  }
+  PetscCheck(bykey == PETSC_FALSE || compressor || strcmp(told[0], told[1]) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s is told as %s of the option and as %s of the call", setter->key, setter->value, told[1], told[0]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CheckSetter(const Setter *setter)
 {
-  Run            p, q, r; /* with a call in the middle, without any, with a call before the set-up */
-  double         a[RUN_NUMBERS], b[RUN_NUMBERS], c[RUN_NUMBERS], before[RUN_NUMBERS], after[RUN_NUMBERS];
+  Run            p, q; /* with a call in the middle, without any */
+  double         a[RUN_NUMBERS], b[RUN_NUMBERS], before[RUN_NUMBERS], after[RUN_NUMBERS];
   PetscErrorCode ierr;
   PetscBool      same;
 
@@ -559,19 +602,10 @@ static PetscErrorCode CheckSetter(const Setter *setter)
   } else {
     PetscCall(RunSteps(&p, SETTERS_STEPS, a));
     PetscCall(RunSame(a, b, &same));
-    if (setter->kind == TAKES_EFFECT) {
-      PetscCheck(same == PETSC_FALSE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the call has no effect", setter->name);
-      PetscCall(RunCreate(setter, setter->set, &r));
-      PetscCall(RunSteps(&r, SETTERS_STEPS, c));
-      PetscCall(RunSame(a, c, &same));
-      if (same == PETSC_FALSE) PetscCall(Differ(setter->name, a, c));
-      PetscCheck(same == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the steps are not those of a run that had the value from the beginning", setter->name);
-      PetscCall(RunDestroy(&r));
-    } else {
-      if (same == PETSC_FALSE) PetscCall(Differ(setter->name, a, b));
-      PetscCheck(same == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the call changes the steps", setter->name);
-    }
+    if (same == PETSC_FALSE && setter->kind != TAKES_EFFECT) PetscCall(Differ(setter->name, a, b));
+    PetscCheck(same == (setter->kind == TAKES_EFFECT ? PETSC_FALSE : PETSC_TRUE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the call %s the steps", setter->name, same ? "does not change" : "changes");
   }
+  if ((setter->flags & LATE) == 0) PetscCall(CheckBefore(setter, a, b));
   PetscCall(RunDestroy(&p));
   PetscCall(RunDestroy(&q));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -919,5 +953,6 @@ int main(int argc, char **argv)
 
   test:
     nsize: {{1 3}}
+    timeoutfactor: 2
 
 TEST*/

@@ -1,4 +1,4 @@
-static char help[] = "What the manual's page on numerical trouble promises and no other test holds: an LMO that fails ends the step on all ranks, steps do not shrink with the gradient, and the monitor names the layer of the largest update.\n\n";
+static char help[] = "What the manual's page on numerical trouble promises and no other test holds: an LMO that fails ends the step on all ranks, and the monitor names the layer of the largest update.\n\n";
 
 #include "muon_common.h"
 #include <petscmuon/private/muonlmoimpl.h>
@@ -27,38 +27,30 @@ static PetscErrorCode Create(MuonExchangeType type, Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static MuonLMO Broken;
+static PetscErrorCode (*Apply)(MuonLMO, const MuonMatrix *, const MuonMatrix *, double *);
+
+static void Stop(void)
+{
+  Broken->ops->apply = Apply;
+}
+
 /* The second step fails on the rank that computes it, and is taken again when the LMO works */
 static PetscErrorCode CheckLMO(MuonExchangeType type)
 {
-  PetscErrorCode (*apply)(MuonLMO, const MuonMatrix *, const MuonMatrix *, double *);
-  MuonConvergedReason reason;
-  MuonLMO             lmo;
-  Problem             p, q;
-  State               before, after, expected;
+  const PetscInt one = 1;
+  PetscInt       all;
+  Problem        p, q;
 
   PetscFunctionBegin;
   PetscCall(Create(type, &p));
   PetscCall(Create(type, &q));
   PetscCall(MuonStep(p.muon));
-  PetscCall(StateTake(&p, &before));
-  PetscCall(MuonLayerGetLMO(p.layer[BROKEN], &lmo));
-  apply           = lmo->ops->apply;
-  lmo->ops->apply = MuonLMOApply_Fails;
-  PetscCall(MuonStep(p.muon));
-  PetscCall(MuonGetConvergedReason(p.muon, &reason));
-  PetscCheck(reason == MUON_DIVERGED_LMO, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s where an LMO failed", type, MuonConvergedReasons[reason]);
-  PetscCall(StateTake(&p, &after));
-  PetscCheck(StateIsSame(&before, &after), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a step whose LMO failed changed the state", type);
-  PetscCall(StateFree(&after));
-  lmo->ops->apply = apply;
-  PetscCall(MuonStep(p.muon));
-  for (int k = 0; k < 2; k++) PetscCall(MuonStep(q.muon));
-  PetscCall(StateTake(&p, &after));
-  PetscCall(StateTake(&q, &expected));
-  PetscCheck(StateIsSame(&after, &expected), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the step taken again is another one", type);
-  PetscCall(StateFree(&before));
-  PetscCall(StateFree(&after));
-  PetscCall(StateFree(&expected));
+  PetscCall(MuonStep(q.muon));
+  PetscCall(MuonLayerGetLMO(p.layer[BROKEN], &Broken));
+  Apply              = Broken->ops->apply;
+  Broken->ops->apply = MuonLMOApply_Fails;
+  PetscCall(ProblemDisturbed(&p, &q, &one, Stop, MUON_DIVERGED_LMO, type, "an LMO that failed", &all));
   PetscCall(ProblemDestroy(&p));
   PetscCall(ProblemDestroy(&q));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -67,26 +59,24 @@ static PetscErrorCode CheckLMO(MuonExchangeType type)
 /* A late round whose LMO failed is dropped: the next step has none to end, though the LMO would fail still */
 static PetscErrorCode CheckLate(void)
 {
-  PetscErrorCode (*apply)(MuonLMO, const MuonMatrix *, const MuonMatrix *, double *);
   const MuonConvergedReason expected[] = {MUON_CONVERGED_ITERATING, MUON_CONVERGED_ITERATING, MUON_DIVERGED_LMO, MUON_CONVERGED_ITERATING, MUON_CONVERGED_ITERATING};
-  MuonLMO                   lmo;
   Problem                   p;
 
   PetscFunctionBegin;
   PetscCall(Create(MUONEXCHANGELAYERWISE, &p));
   PetscCall(MuonSetParameter(p.muon, "muon_delay", "1"));
-  PetscCall(MuonLayerGetLMO(p.layer[BROKEN], &lmo));
+  PetscCall(MuonLayerGetLMO(p.layer[BROKEN], &Broken));
   for (int s = 0; s < 5; s++) {
-    MuonConvergedReason reason;
+    char what[32];
 
     if (s == 2) {
-      apply           = lmo->ops->apply;
-      lmo->ops->apply = MuonLMOApply_Fails;
+      Apply              = Broken->ops->apply;
+      Broken->ops->apply = MuonLMOApply_Fails;
     }
-    if (s == 4) lmo->ops->apply = apply;
+    if (s == 4) Stop();
     PetscCall(MuonStep(p.muon));
-    PetscCall(MuonGetConvergedReason(p.muon, &reason));
-    PetscCheck(reason == expected[s], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Call %d of late steps: %s, expected %s", s, MuonConvergedReasons[reason], MuonConvergedReasons[expected[s]]);
+    PetscCall(PetscSNPrintf(what, sizeof(what), "call %d", s));
+    PetscCall(ProblemReason(&p, expected[s], "late steps", what));
   }
   PetscCall(ProblemDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -109,7 +99,7 @@ static PetscErrorCode CheckLocal(void)
   PetscInt64          skipped;
   Muon                outer, same;
   Problem             p, q;
-  State               start, before, after;
+  State               start, before;
 
   PetscFunctionBegin;
   PetscCall(CreateLocal("2", &p, &outer));
@@ -121,19 +111,12 @@ static PetscErrorCode CheckLocal(void)
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonGetConvergedReason(p.muon, &reason));
   PetscCheck(reason < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s where the outer step is refused", MuonConvergedReasons[reason]);
-  PetscCall(StateTake(&p, &after));
-  PetscCheck(StateIsSame(&before, &after), PETSC_COMM_SELF, PETSC_ERR_PLIB, "An outer step that was refused changed the state");
-  PetscCall(StateFree(&before));
-  PetscCall(StateFree(&after));
+  PetscCall(StateStays(&p, &before, "local", "an outer step that was refused"));
   PetscCall(MuonSetParameter(outer, "muon_learning_rate", "0.7"));
   PetscCall(MuonSetParameter(outer, "muon_weight_decay", "0"));
   PetscCall(MuonStep(p.muon));
   for (int k = 0; k < 2; k++) PetscCall(MuonStep(q.muon));
-  PetscCall(StateTake(&p, &after));
-  PetscCall(StateTake(&q, &before));
-  PetscCheck(StateIsSame(&before, &after), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The outer step taken again is another one");
-  PetscCall(StateFree(&before));
-  PetscCall(StateFree(&after));
+  PetscCall(ProblemsSame(&p, &q, "local", "the outer step taken again"));
 
   /* The next round is skipped, with its two steps */
   PetscCall(MuonSetParameter(outer, "muon_nan", "skip"));
@@ -163,69 +146,12 @@ static PetscErrorCode CheckLocal(void)
   if (p.size > 1) {
     PetscCall(CreateLocal("3", &q, &same));
     PetscCall(MuonSetStepNumber(p.muon, 1));
-    PetscCall(StateTake(&p, &after));
-    PetscCheck(StateIsSame(&start, &after), PETSC_COMM_SELF, PETSC_ERR_PLIB, "A round that was refused changed the state");
-    PetscCall(StateFree(&after));
+    PetscCall(StateStays(&p, &start, "local", "a round that was refused"));
     for (int k = 0; k < 5; k++) PetscCall(MuonStep(k < 2 ? p.muon : q.muon));
-    PetscCall(StateTake(&p, &before));
-    PetscCall(StateTake(&q, &after));
-    PetscCheck(StateIsSame(&before, &after), PETSC_COMM_SELF, PETSC_ERR_PLIB, "A round goes on in another way after another one was refused");
-    PetscCall(StateFree(&before));
-    PetscCall(StateFree(&after));
+    PetscCall(ProblemsSame(&p, &q, "local", "a round goes on when another one was refused"));
     PetscCall(ProblemDestroy(&q));
-  }
-  PetscCall(StateFree(&start));
+  } else PetscCall(StateFree(&start));
   PetscCall(ProblemDestroy(&p));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscReal GradientScale;
-
-static PetscErrorCode Scaled(Muon muon, PetscReal *loss, void *ctx)
-{
-  Problem *p = (Problem *)ctx;
-
-  PetscFunctionBegin;
-  PetscCall(ProblemObjective(muon, loss, ctx));
-  for (PetscInt l = 0; l < NLAYERS; l++) {
-    PetscScalar *g;
-
-    if (strcmp(Shapes[l].type, MUONLAYERFROZEN) == 0) continue;
-    PetscCall(ProblemGetArray(p, l, PETSC_TRUE, &g));
-    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) g[e] *= GradientScale;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Powers of two change no digit of a gradient. Polar factors may be computed in bfloat16, whose unit is 2^-8 */
-static PetscErrorCode CheckFixedSize(void)
-{
-  const PetscReal scales[] = {1, (PetscReal)1 / 1024};
-  PetscReal       moved[2][NLAYERS];
-
-  PetscFunctionBegin;
-  for (int k = 0; k < 2; k++) {
-    Problem p;
-
-    GradientScale = scales[k];
-    PetscCall(Create(MUONEXCHANGESTAR, &p));
-    PetscCall(MuonSetObjectiveAndGradient(p.muon, Scaled, &p));
-    PetscCall(MuonStep(p.muon));
-    for (PetscInt l = 0; l < NLAYERS; l++) {
-      PetscScalar *w;
-
-      moved[k][l] = 0;
-      PetscCall(ProblemGetArray(&p, l, PETSC_FALSE, &w));
-      for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) moved[k][l] += PetscSqr(PetscAbsScalar(w[e] - ProblemNumber(l, e, 0, 1)));
-      moved[k][l] = PetscSqrtReal(moved[k][l]);
-    }
-    PetscCall(ProblemDestroy(&p));
-  }
-  for (PetscInt l = 0; l < NLAYERS; l++) {
-    if (strcmp(Shapes[l].type, MUONLAYERLMO) != 0) continue;
-    PetscCheck(moved[0][l] > 0 && PetscAbsReal(moved[1][l] - moved[0][l]) <= moved[0][l] / 64, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s moves by %g, and by %g where its gradient is 1024 times smaller", Shapes[l].name, (double)moved[0][l],
-               (double)moved[1][l]);
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -245,7 +171,6 @@ int main(int argc, char **argv)
     PetscCall(ProblemDestroy(&p));
   } else {
     for (int k = 0; k < 3; k++) PetscCall(CheckLMO(types[k]));
-    PetscCall(CheckFixedSize());
     PetscCall(CheckLate());
     PetscCall(CheckLocal());
   }

@@ -282,5 +282,6 @@ int main(int argc, char **argv)
     kj      | -lmo_polar_type newtonschulz -lmo_polar_precision {{single double}}                                                 | polar.py
     quintic | -lmo_polar_type newtonschulz -lmo_polar_precision double -lmo_polar_coefficients quintic -lmo_polar_steps {{5 10}}  | polar.py
     cubic   | -lmo_polar_type newtonschulz -lmo_polar_precision double -lmo_polar_coefficients cubic -lmo_polar_steps {{5 10 15}} | polar.py
+    gram    | -lmo_polar_type gram -lmo_polar_precision {{single double}}                                                         | polar_coefficients.py gram
 
 TEST*/

@@ -421,48 +421,6 @@ static inline PetscErrorCode TestDestroy(TestInput *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A Mat on one rank */
-static inline PetscErrorCode TestMat(int m, int n, int pad, const double *A, Mat *M)
-{
-  TestInput x;
-
-  PetscFunctionBegin;
-  *M = NULL;
-  PetscCall(TestCreate(TEST_MAT, TEST_ALONE, m, n, pad, A, &x));
-  *M = x.mat;
-  PetscCall(PetscFree(x.ranges));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PetscErrorCode TestMatDestroy(Mat *M)
-{
-  TestInput x = {*M, {MuonArrayOfScalars(0, 0, NULL, 0), MPI_COMM_SELF, 0, 1, 0, 0, 0, NULL}, NULL};
-  PetscInt  m, n, ld;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetSize(*M, &m, &n));
-  PetscCall(MatDenseGetLDA(*M, &ld));
-  PetscCall(MatDenseGetArray(*M, (PetscScalar **)&x.matrix.here.data));
-  x.matrix.here = MuonArrayOfScalars(m, n, (PetscScalar *)x.matrix.here.data, ld);
-  PetscCall(TestDestroy(&x));
-  *M = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PetscErrorCode TestMatGet(Mat M, double *A)
-{
-  const PetscScalar *a;
-  PetscInt           m, n, lda;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetSize(M, &m, &n));
-  PetscCall(MatDenseGetLDA(M, &lda));
-  PetscCall(MatDenseGetArrayRead(M, &a));
-  for (PetscInt k = 0; k < m * n; k++) A[k] = (double)a[k % m + k / m * lda];
-  PetscCall(MatDenseRestoreArrayRead(M, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static inline double TestDot(int count, const double *x, const double *y)
 {
   double sum = 0.0;

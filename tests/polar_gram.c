@@ -65,9 +65,10 @@ int main(int argc, char **argv)
 {
   static const int         shapes[][2] = {{1, 1}, {1, 9}, {9, 1}, {12, 60}, {60, 12}, {20, 700}, {24, 24}, {24, 40}};
   static const char *const sets[] = {"kj", "you", "pe105", "polarexpress", "quintic", "cubic"}, *const restarts[] = {"0", "empty", "1,2,3,4,5,6,7,8,9,10,11,12,13,14"};
-  const PetscReal values[] = {(PetscReal)3.4445, (PetscReal)-4.7750, (PetscReal)2.0315, (PetscReal)1.5, (PetscReal)-0.5, 0};
-  MuonPolar       polar, plain;
-  double         *A, *Q, *R, *U, *V;
+  static const char *const views[]  = {"type gram", "type gram gram_restart 0", "type gram coefficients quintic gram_restart 2,4,7"};
+  const PetscReal          values[] = {(PetscReal)3.4445, (PetscReal)-4.7750, (PetscReal)2.0315, (PetscReal)1.5, (PetscReal)-0.5, 0};
+  MuonPolar                polar, plain;
+  double                  *A, *Q, *R, *U, *V;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -121,22 +122,18 @@ int main(int argc, char **argv)
   PetscCall(MuonPolarDestroy(&polar));
   PetscCall(MuonPolarDestroy(&plain));
   PetscCall(PetscFree5(A, Q, R, U, V));
-  PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &polar));
-  PetscCall(MuonPolarSetOptionsPrefix(polar, "net_"));
-  PetscCall(MuonPolarSetFromOptions(polar));
-  PetscCall(MuonPolarView(polar, NULL));
-  PetscCall(MuonPolarDestroy(&polar));
+  for (int k = 0; k < 3; k++) {
+    PetscCall(TestMake(PETSC_COMM_SELF, views[k], &polar));
+    PetscCall(MuonPolarView(polar, NULL));
+    PetscCall(MuonPolarDestroy(&polar));
+  }
   PetscCall(PetscFinalize());
   return 0;
 }
 
 /*TEST
 
-  testset:
+  test:
     filter: grep restarts
-    table: suffix | args
-      rule | -net_lmo_polar_type gram
-      none | -net_lmo_polar_type gram -net_lmo_polar_gram_restart 0
-      some | -net_lmo_polar_type gram -net_lmo_polar_coefficients quintic -net_lmo_polar_gram_restart 2,4,7
 
 TEST*/

@@ -121,24 +121,24 @@ static PetscErrorCode CheckMatrices(void)
 static PetscErrorCode Flops(MuonPolar polar, MuonLMO lmo, int m, int n)
 {
   double        *A;
-  Mat            G, D;
+  TestInput      G, D;
   PetscLogDouble before, after, expected;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(m * n, &A));
   TestMatrix(m, n, TEST_GAUSSIAN, A);
-  PetscCall(TestMat(m, n, 0, A, &G));
-  PetscCall(TestMat(m, n, 0, NULL, &D));
+  PetscCall(TestCreate(TEST_MAT, TEST_ALONE, m, n, 0, A, &G));
+  PetscCall(TestCreate(TEST_MAT, TEST_ALONE, m, n, 0, NULL, &D));
   PetscCall(PetscGetFlops(&before));
-  if (polar != NULL) PetscCall(MuonPolarApply(polar, G, D, NULL));
-  else PetscCall(MuonLMOApply(lmo, G, D, NULL, NULL));
+  if (polar != NULL) PetscCall(MuonPolarApply(polar, G.mat, D.mat, NULL));
+  else PetscCall(MuonLMOApply(lmo, G.mat, D.mat, NULL, NULL));
   PetscCall(PetscGetFlops(&after));
   if (polar != NULL) PetscCall(MuonPolarGetFlops(polar, m, n, &expected));
   else PetscCall(MuonLMOGetFlops(lmo, m, n, &expected));
   TestMost("operations", 1.0, expected);
   TestNear("operations", after - before, expected, 1e-6 * expected);
-  PetscCall(TestMatDestroy(&G));
-  PetscCall(TestMatDestroy(&D));
+  PetscCall(TestDestroy(&G));
+  PetscCall(TestDestroy(&D));
   PetscCall(PetscFree(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -191,7 +191,7 @@ int main(int argc, char **argv)
   MuonLMO             lmo;
   PetscInt            own = 0;
   PetscBool           started, table;
-  Mat                 G, Q;
+  TestInput           G, Q;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -220,9 +220,9 @@ int main(int argc, char **argv)
   PetscCheck(started, PETSC_COMM_SELF, PETSC_ERR_PLIB, "SLEPc has not started");
   PetscCall(MuonLMOGetPolar(lmo, &again));
   PetscCheck(polar == again, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Another polar factor at the second call");
-  PetscCall(TestMat(3, 2, 0, A, &G));
-  PetscCall(TestMat(3, 2, 0, NULL, &Q));
-  PetscCall(MuonLMOApply(lmo, G, Q, NULL, NULL));
+  PetscCall(TestCreate(TEST_MAT, TEST_ALONE, 3, 2, 0, A, &G));
+  PetscCall(TestCreate(TEST_MAT, TEST_ALONE, 3, 2, 0, NULL, &Q));
+  PetscCall(MuonLMOApply(lmo, G.mat, Q.mat, NULL, NULL));
   PetscCall(MuonLMOView(lmo, PETSC_VIEWER_STDOUT_WORLD));
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
     PetscCall(MuonPolarSetType(polar, types[t]));
@@ -239,8 +239,8 @@ int main(int argc, char **argv)
   PetscCall(MuonLMOSetType(lmo, MUONLMOMAX));
   PetscCall(Flops(NULL, lmo, 5, 6));
   PetscCall(MuonLMOView(lmo, PETSC_VIEWER_STDOUT_WORLD));
-  PetscCall(TestMatDestroy(&G));
-  PetscCall(TestMatDestroy(&Q));
+  PetscCall(TestDestroy(&G));
+  PetscCall(TestDestroy(&Q));
   PetscCall(MuonLMODestroy(&lmo));
   if (own == 2) PetscCall(SlepcInitialize(NULL, NULL, NULL, NULL));
   if (own > 0) PetscCall(SlepcFinalize());

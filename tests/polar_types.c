@@ -1,126 +1,6 @@
-static char help[] = "Every registered method: on hard spectra held to what its page promises by a Jacobi SVD, what it keeps, worked examples.\n\n";
+static char help[] = "Every registered method: what it keeps, and worked examples.\n\n";
 
 #include "polar_common.h"
-
-/*
-   What a method promises as it is by default, for a singular value sigma of G and x = sigma / ||G||_F: the
-   value of the factor for x in [0.1,1], [0.01,0.1) and [0.001,0.01), nothing above top, and errors of the
-   arithmetic that grow at most so many times. A new type needs a row
-*/
-typedef struct {
-  const char *type;
-  double      range[3][2];
-  double      top;
-  double      growth;
-} Promise;
-static const Promise promises[] = {
-  /* Exact: rounding alone, which the condition enlarges */
-  {"svd", {{1.0, 1.0}, {1.0, 1.0}, {1.0, 1.0}}, 1.0, 1e3},
-  /*
-     Four poles on [1e-3,1]: an error of 0.0189, and near 1e-3 in single 2^-24 over the smallest shift,
-     1.1e-6, of the Gram matrix; inside the ball but for the guard's own error
-  */
-  {"zolotarev", {{0.962, 1.0}, {0.962, 1.0}, {0.90, 1.0}}, 1.01, 1e3},
-  /* The ranges of K. Jordan's coefficients after five steps; their slope at zero is 485 */
-  {"newtonschulz", {{0.682, 1.134}, {0.682, 1.134}, {0.471, 1.202}}, 1.203, 1e3},
-  /*
-     Those of the five rows of pe105, whose slope at zero is 806; the Gram matrix has the squares of the
-     singular values
-  */
-  {"gram", {{0.846, 1.124}, {0.846, 1.124}, {0.729, 1.124}}, 1.125, 1e4},
-  {"qdwh", {{1.0, 1.0}, {1.0, 1.0}, {1.0, 1.0}}, 1.0, 1e3},
-};
-
-static PetscErrorCode CheckPromise(MuonPolar polar, const Promise *promise, double unit, int spectrum, int m, int n, double scale, int seen[])
-{
-  const int    s = PetscMin(m, n), l = PetscMax(m, n);
-  const double bound = promise->growth * (m + n) * unit;
-  double      *A, *B, *U, *V, *sigma, *tau, norm, nuclear = 0.0, most = 0.0, least = 0.0, inner;
-  int          rank = 0;
-  char         what[64];
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s %d x %d", promise->type, testspectra[spectrum], m, n));
-  PetscCall(PetscMalloc6(m * n, &A, m * n, &B, l * s, &U, l * s, &V, s, &sigma, s, &tau));
-  TestMatrix(m, n, spectrum, A);
-  for (int i = 0; i < m * n; i++) A[i] *= scale;
-  TestRound(m * n, A);
-  PetscCall(TestApply(polar, m, n, spectrum % 3, A, MUON_STATUS_OK, B));
-  /* The numbers below are those of the matrix before it was scaled */
-  for (int i = 0; i < m * n; i++) A[i] /= scale;
-
-  /* Within the ball that the method promises, whatever the input */
-  TestSVD(m, n, B, tau, U, V);
-  TestMost(what, tau[0], promise->top + bound);
-  TestSVD(m, n, A, sigma, U, V);
-  norm = TestDistance(m * n, A, NULL);
-  while (rank < s && sigma[rank] > l * PETSC_MACHINE_EPSILON * sigma[0]) nuclear += sigma[rank++];
-  /* For each singular pair of G what the factor makes of it */
-  for (int j = 0; j < rank; j++) {
-    double f = 0.0;
-    int    column;
-
-    for (int q = 0; q < n; q++) f += V[q + j * n] * TestDot(m, U + j * m, B + q * m);
-    for (column = 0; column < 3 && sigma[j] / norm < pow(0.1, column + 1) * (1.0 - 1e-6); column++) continue;
-    /* Below the last column anything from nothing to the top */
-    most += sigma[j] * (column < 3 ? promise->range[column][1] : promise->top);
-    least += sigma[j] * (column < 3 ? promise->range[column][0] : -bound);
-    if (column == 3) continue;
-    seen[column]++;
-    /* The ranges have three digits; rounding is enlarged the more the smaller the singular value is */
-    TestCheck(f >= promise->range[column][0] - 6e-4 - bound && f <= promise->range[column][1] + 6e-4 + bound, "%s: singular value %g of the normalized matrix became %g, outside of [%g,%g]", what, sigma[j] / norm, f, promise->range[column][0],
-              promise->range[column][1]);
-  }
-  /* 6.5: close to the nuclear norm */
-  inner = TestDot(m * n, A, B);
-  TestMost(what, inner, most + (6e-4 + bound) * nuclear);
-  TestMost(what, -inner, -least + (6e-4 + bound) * nuclear);
-  /* The singular vectors are those of G: the product of G and the factor over the long side is symmetric */
-  TestMost(what, TestAsymmetry(m, n, A, B), bound * norm);
-  /* Nothing where G has nothing: the canonical partial isometry */
-  for (int j = rank; j < s && spectrum == TEST_DEFICIENT; j++) {
-    const double *v      = m > n ? V + j * n : U + j * m;
-    double        square = 0.0;
-
-    for (int i = 0; i < l; i++) {
-      double sum = 0.0;
-
-      for (int k = 0; k < s; k++) sum += (m > n ? B[i + k * m] : B[k + i * m]) * v[k];
-      square += sum * sum;
-    }
-    TestMost(what, sqrt(square), bound);
-  }
-  if (spectrum == TEST_ZERO) TestMost(what, TestDistance(m * n, B, NULL), 0.0);
-  PetscCall(PetscFree6(A, B, U, V, sigma, tau));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CheckPromises(MuonPolar polar, const char type[])
-{
-  static const int shapes[][2] = {{1, 1}, {1, 9}, {9, 1}, {2, 2}, {28, 28}, {16, 40}, {40, 16}, {30, 29}};
-  const int        exact       = strcmp(type, MUONPOLARSVD) == 0;
-  size_t           p           = 0;
-
-  PetscFunctionBeginUser;
-  if (strcmp(type, MUONPOLARMUD) == 0) PetscFunctionReturn(PETSC_SUCCESS); /* no polar factor: see polar_mud.c */
-  while (p < PETSC_STATIC_ARRAY_LENGTH(promises) && strcmp(promises[p].type, type) != 0) p++;
-  TestCheck(p < PETSC_STATIC_ARRAY_LENGTH(promises), "The test knows no promise of the type %s: add one", type);
-  for (int precision = 0; precision < (exact ? 1 : 2); precision++) {
-    int    seen[3] = {0, 0, 0};
-    double unit    = PETSC_MACHINE_EPSILON;
-
-    PetscCall(TestTune(polar, "precision %s", exact ? "own" : precision == 0 ? "single" : "double"));
-    if (!exact) PetscCall(TestEpsilon(polar, &unit));
-    for (int spectrum = 0; spectrum < TEST_SPECTRA; spectrum++) {
-      for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) PetscCall(CheckPromise(polar, &promises[p], unit, spectrum, shapes[k][0], shapes[k][1], 1.0, seen));
-      if (spectrum % 2 == 1) continue;
-      PetscCall(CheckPromise(polar, &promises[p], unit, spectrum, 12, 17, 1e30, seen));
-      PetscCall(CheckPromise(polar, &promises[p], unit, spectrum, 17, 12, 1e-30, seen));
-    }
-    TestCheck(seen[0] > 10 && seen[1] > 10 && seen[2] > 10, "The spectra do not reach every range: %d %d %d", seen[0], seen[1], seen[2]);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* The factor of B is Q, up to a bound; 0 are the same bits */
 static PetscErrorCode Same(MuonPolar polar, const char what[], int m, int n, int pad, double *B, const double *Q, double bound)
@@ -255,6 +135,7 @@ static PetscErrorCode CheckExamples(void)
 int main(int argc, char **argv)
 {
   MuonPolar    polar;
+  const char  *oracles = "svd newtonschulz gram by polar_coefficients, zolotarev qdwh mud by those of their names";
   const char **types;
   PetscBool    one;
   int          count;
@@ -269,7 +150,7 @@ int main(int argc, char **argv)
     PetscCall(PetscFunctionListGet(MuonPolarList, &types, &count));
     for (int t = 0; t < count && types[t] != NULL; t++) {
       PetscCall(MuonPolarSetType(polar, types[t]));
-      PetscCall(CheckPromises(polar, types[t]));
+      TestCheck(strstr(oracles, types[t]) != NULL, "No test compares the type %s with numpy or with a Jacobi SVD: add one", types[t]);
       PetscCall(TestTune(polar, "precision own"));
       PetscCall(CheckInvariance(polar));
       if (strcmp(types[t], MUONPOLARSVD) == 0) continue;

@@ -21,10 +21,21 @@
      ready PATTERN            in what order MuonLayerGradientReady() is called
      routine 0                gradients are there before the step, and no routine is called
      setup 0                  the caller, or the first step, sets the optimizer up
+     breaks ROUTINE           objective, after half of its layers, monitor, validation, poststep or csv, a file on a full disk, fails once, in break_step (1),
+     break_rank R             on this rank or, -1, on all. The step is an error on all; it was taken, unless the objective failed
+     own                      gradients of matrices and vectors are the caller's, too. No step changes a bit of those, nor their states
+     half S                   the routine leaves out the second half of each gradient in step S, once: a debugging library sees that
      unseen                   a third of the entries has no gradient
      zeros                    whole rows, columns and the fifth layer have none, and weights begin as -0
      bad S                    the last rank has a NaN in step S, the first time it is taken, in all layers,
      bad_layer L              or in this one
+     bad_sign N               instead of NaN, an infinity of this sign
+     edit S                   before step S all weights are halved, and stay so where the learning rate is below 1e-20
+     told                     and the optimizer is told
+     mismatch S               step S is tried first with the weights of a layer, bad_layer or the second, doubled on the last rank; it is refused, or heals
+                              that where -muon_check_weights false
+     mismatch_entry           instead, one entry is another, which is found within 64 steps
+     overflow S               step S is tried first with a rate and a decay that no number holds, or the scale or decay of bad_layer; it is refused
      huge S                   in step S, and with the other sign in the next one, gradients are so large that no message holds their difference
      bad_loss                 instead, the loss of the first rank is no number
      bad_zero                 instead, its worker has a zero there
@@ -121,6 +132,16 @@ typedef enum {
 } ProblemReady;
 static const char *const ProblemReadys[] = {"none", "backward", "reversed", "missing", "twice", "odd", "ProblemReady", "PROBLEM_READY_", NULL};
 
+typedef enum {
+  PROBLEM_BREAKS_NONE,
+  PROBLEM_BREAKS_OBJECTIVE,
+  PROBLEM_BREAKS_MONITOR,
+  PROBLEM_BREAKS_VALIDATION,
+  PROBLEM_BREAKS_POSTSTEP,
+  PROBLEM_BREAKS_CSV
+} ProblemBreaks;
+static const char *const ProblemBreakNames[] = {"none", "objective", "monitor", "validation", "poststep", "csv", "ProblemBreaks", "PROBLEM_BREAKS_", NULL};
+
 enum {
   PROBLEM_LAYERS = PETSC_STATIC_ARRAY_LENGTH(ProblemShapes),
   PROBLEM_BLOCKS = 6,    /* of a layer, at most */
@@ -143,6 +164,11 @@ typedef struct {
   Mat                 W;
   Vec                 w;
   ProblemArray        weights;
+  Mat                 G; /* gradients of the caller's, */
+  Vec                 gradient;
+  char               *image; /* and what one was when it was given to a step */
+  size_t              imaged;
+  PetscObjectState    state;
   void               *own, *g; /* memory of an array, and of its gradient where that is the caller's */
   void               *far[2];  /* both in the memory of a device, where own and g are their copies here */
   size_t              bytes;
@@ -161,9 +187,11 @@ typedef struct {
   PetscMPIInt      first, mean; /* ranks whose gradients are averaged here */
   ProblemStorage   storage;
   ProblemReady     ready;
-  PetscBool        single, device, apart, alone, zero, badloss, zeros, whole, same, weighted, curvature, routine, unseen;
+  ProblemBreaks    breaks, breaking; /* breaking: on this rank, now */
+  PetscInt         breakstep, breakrank;
+  PetscBool        single, device, apart, alone, zero, badloss, zeros, whole, same, weighted, curvature, routine, unseen, told, entry, own;
   PetscReal        scale, shake; /* shake: by how many roundings gradients are changed, by numbers of this seed */
-  PetscInt         noise, seed, bad, badlayer, huge, fails;
+  PetscInt         noise, seed, bad, badlayer, badsign, huge, fails, overflow, edit, mismatch, half;
   PetscInt         products; /* calls of a device in the last step, */
   double           fetched;  /* and bytes that came from it */
 } Problem;
@@ -281,6 +309,11 @@ static inline double ProblemWeight(const Problem *p, PetscMPIInt rank)
   return p->weighted ? 1.0 + rank : 1.0;
 }
 
+static inline double ProblemBad(const Problem *p)
+{
+  return p->badsign == 0 ? (double)NAN : p->badsign * HUGE_VAL;
+}
+
 /* The gradient of a worker at an entry whose weight is w, or the mean of the gradients of those that are averaged here */
 static inline double ProblemGradient(const Problem *p, PetscInt number, PetscInt i, PetscInt j, PetscInt step, double w)
 {
@@ -300,6 +333,32 @@ static inline double ProblemGradient(const Problem *p, PetscInt number, PetscInt
     sum += ProblemWeight(p, r);
   }
   return g / sum * (double)p->scale * (1 + (double)p->shake * ProblemEpsilon(l) * ProblemNumber(number, e, step, 1000 + p->seed));
+}
+
+/* What is the caller's is kept before a step, and must be the same behind it */
+static inline PetscErrorCode ProblemLookAtGradient(const Problem *p, ProblemLayer *l, PetscBool after)
+{
+  PetscObject      object = l->G != NULL ? (PetscObject)l->G : (PetscObject)l->gradient;
+  ProblemArray     a      = l->weights;
+  PetscObjectState state  = 0;
+
+  PetscFunctionBegin;
+  if (p->device || (object == NULL && l->g == NULL) || (after && l->image == NULL)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (object != NULL) PetscCall(PetscObjectStateGet(object, &state));
+  if (after == PETSC_FALSE) {
+    if (object != NULL) PetscCall(l->G != NULL ? ProblemOfMat(l->G, &a) : ProblemOfVec(l->gradient, &a));
+    if (object != NULL) PetscCall(PetscObjectStateGet(object, &state)); /* an access counts as a change */
+    l->imaged = l->g != NULL ? l->bytes : (size_t)(a.ld * (l->G != NULL ? l->shape->n : 1)) * sizeof(PetscScalar);
+    if (l->image == NULL) PetscCall(PetscMalloc1(l->imaged, &l->image));
+    l->state = state;
+  } else {
+    PetscCheck(state == l->state, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A step changed the state of the caller's gradient of %s", l->shape->name);
+    if (object != NULL) PetscCall(l->G != NULL ? ProblemOfMat(l->G, &a) : ProblemOfVec(l->gradient, &a));
+  }
+  if (l->g != NULL) a.data = l->g;
+  PetscCheck(after == PETSC_FALSE || memcmp(l->image, a.data, l->imaged) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A step changed the caller's gradient of %s", l->shape->name);
+  PetscCall(PetscMemcpy(l->image, a.data, l->imaged));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Of a step, into the memory of all layers */
@@ -325,19 +384,23 @@ static inline PetscErrorCode ProblemSetGradients(Problem *p, PetscInt step)
 
         /* The mean of the ranks of a worker: only who has the row knows its weights, and what is added sums to zero */
         if (mean) x = x * l->ranks + (2 * l->position - l->ranks + 1) * ProblemNumber(number, row, j, step);
-        if (step == p->bad && p->zero && row == 0 && j == 0 && p->rank / l->ranks == (p->size - 1) / l->ranks) x = 0;
+        if (step == p->bad && p->zero && (p->badlayer < 0 || p->badlayer == number) && row == 0 && j == 0 && p->rank / l->ranks == (p->size - 1) / l->ranks) x = 0;
+        if (step == p->half && 2 * (i * l->shape->n + j) >= g.count * l->shape->n) continue;
         if (ProblemHas(&g, i, j)) ProblemPut(&g, i, j, p->unseen && (row + j) % 3 == 0 ? 0 : x);
       }
     }
-    if (step == p->bad && last && p->zero == PETSC_FALSE && p->badloss == PETSC_FALSE && (p->badlayer < 0 || p->badlayer == number) && g.count > 0) ProblemPut(&g, 0, 0, (double)NAN);
+    if (step == p->bad && last && p->zero == PETSC_FALSE && p->badloss == PETSC_FALSE && (p->badlayer < 0 || p->badlayer == number) && g.count > 0) ProblemPut(&g, 0, 0, ProblemBad(p));
     if (far != NULL) MuonDeviceGet()->copy((size_t)(g.ld * (g.rows ? g.count : l->shape->n)) * (g.type == PETSC_FLOAT ? sizeof(float) : sizeof(double)), g.data, far);
+    PetscCall(ProblemLookAtGradient(p, l, PETSC_FALSE));
     PetscCall(MuonProgress(p->muon));
+    if (p->breaking == PROBLEM_BREAKS_OBJECTIVE && k == p->n / 2) PetscFunctionReturn(PETSC_ERR_USER);
     if (p->ready == PROBLEM_READY_NONE || (p->ready == PROBLEM_READY_MISSING && last && number == 2) || (p->ready == PROBLEM_READY_ODD && number % 2 == 0)) continue;
     PetscCall(MuonLayerGradientReady(l->layer));
     if (p->ready == PROBLEM_READY_TWICE && last && number == 1) PetscCall(MuonLayerGradientReady(l->layer));
   }
   if (p->g != NULL) PetscCall(PetscObjectStateGet((PetscObject)p->g, &p->filled));
   if (step == p->bad) p->bad = -1;
+  if (step == p->half) p->half = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -358,7 +421,7 @@ static inline PetscErrorCode ProblemObjective(Muon muon, PetscReal *loss, void *
     all += ProblemWeight(p, r) * (double)(step + 1 + r);
     sum += ProblemWeight(p, r);
   }
-  *loss = bad ? (PetscReal)NAN : (PetscReal)(all / sum);
+  *loss = bad ? (PetscReal)ProblemBad(p) : (PetscReal)(all / sum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -397,7 +460,139 @@ static inline PetscErrorCode ProblemCheckSlices(Problem *p, PetscObjectState bef
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Matrices and vectors of PETSc's know it; those whose rows are spread, and arrays, do not */
+static inline PetscErrorCode ProblemScale(ProblemLayer *l, double by)
+{
+  const ProblemArray *a = &l->weights;
+  Mat                 here;
+
+  PetscFunctionBegin;
+  if (l->W != NULL) {
+    PetscCall(MatDenseGetLocalMatrix(l->W, &here));
+    PetscCall(MatScale(here, (PetscScalar)by));
+  } else if (l->w != NULL) PetscCall(VecScale(l->w, (PetscScalar)by));
+  else {
+    for (PetscInt e = 0; e < a->count * l->shape->n; e++) {
+      if (ProblemHas(a, e / l->shape->n, e % l->shape->n)) ProblemPut(a, e / l->shape->n, e % l->shape->n, by * ProblemGet(a, e / l->shape->n, e % l->shape->n));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemGatherWeights(Problem *p, MPI_Comm comm, double w[]);
+
+/* On all ranks, before the step and after it: a step of next to no length leaves weights where they were set */
+static inline PetscErrorCode ProblemStays(Problem *p, PetscBool after, double **set)
+{
+  PetscReal rate;
+  int       d = 0;
+  double   *now;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < p->n; k++) d += (int)(p->layer[k].shape->m * p->layer[k].shape->n);
+  PetscCall(PetscMalloc1(d, &now));
+  PetscCall(ProblemGatherWeights(p, p->comm, now));
+  PetscCall(MuonGetLearningRate(p->muon, &rate));
+  for (int e = 0; e < d && after && rate < (PetscReal)1e-20; e++) PetscCheck(fabs(now[e] - (*set)[e]) <= 100 * (double)rate, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Weight %d was set to %g, and is %g after a step of no length", e, (*set)[e], now[e]);
+  if (after) PetscCall(PetscFree(*set));
+  *set = now;
+  if (after) PetscCall(PetscFree(*set));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The weights of the last rank are others: the step, or one of the next ones, is refused on all and names the layer */
+static inline PetscErrorCode ProblemMismatch(Problem *p)
+{
+  ProblemLayer *const l      = &p->layer[p->badlayer < 0 ? 1 : p->badlayer];
+  const PetscBool     last   = p->rank == p->size - 1 ? PETSC_TRUE : PETSC_FALSE;
+  MuonConvergedReason reason = MUON_CONVERGED_ITERATING;
+  MuonLayer           layer;
+  char                checks[8];
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetParameter(p->muon, "muon_check_weights", checks, sizeof(checks)));
+  if (last && p->entry == PETSC_FALSE) PetscCall(ProblemScale(l, 2));
+  if (last && p->entry) ProblemPut(&l->weights, l->weights.count / 2, 0, 1 + ProblemGet(&l->weights, l->weights.count / 2, 0));
+  for (PetscInt k = 0; k < (p->entry ? 64 : 1) && reason == MUON_CONVERGED_ITERATING; k++) {
+    if (p->routine == PETSC_FALSE) PetscCall(ProblemSetGradients(p, p->mismatch));
+    PetscCall(MuonStep(p->muon));
+    PetscCall(MuonGetConvergedReason(p->muon, &reason));
+  }
+  PetscCall(MuonGetMismatchedLayer(p->muon, &layer));
+  PetscCheck(reason == (checks[0] == 't' ? MUON_DIVERGED_WEIGHTS : MUON_CONVERGED_ITERATING) && layer == (checks[0] == 't' ? l->layer : NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s where the last rank has other weights, or another layer is named",
+             MuonConvergedReasons[reason]);
+  if (last && p->entry == PETSC_FALSE && checks[0] == 't') PetscCall(ProblemScale(l, 0.5));
+  if (last && p->entry) ProblemPut(&l->weights, l->weights.count / 2, 0, ProblemGet(&l->weights, l->weights.count / 2, 0) - 1);
+  p->mismatch = -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemMonitor(Muon muon, PetscInt step, PetscReal loss, void *ctx)
+{
+  return ((Problem *)ctx)->breaking == PROBLEM_BREAKS_MONITOR ? PETSC_ERR_USER : PETSC_SUCCESS;
+}
+
+static inline PetscErrorCode ProblemValidation(Muon muon, PetscReal *value, void *ctx)
+{
+  *value = 1;
+  return ((Problem *)ctx)->breaking == PROBLEM_BREAKS_VALIDATION ? PETSC_ERR_USER : PETSC_SUCCESS;
+}
+
+static inline PetscErrorCode ProblemPostStep(Muon muon, PetscInt step, void *ctx)
+{
+  return ((Problem *)ctx)->breaking == PROBLEM_BREAKS_POSTSTEP ? PETSC_ERR_USER : PETSC_SUCCESS;
+}
+
+/* The step whose routine fails; taken: whether it is one */
+static inline PetscErrorCode ProblemBreak(Problem *p, PetscBool *taken)
+{
+  PetscInt            before, after;
+  MuonConvergedReason reason;
+
+  PetscFunctionBegin;
+  *taken       = p->breaks == PROBLEM_BREAKS_OBJECTIVE ? PETSC_FALSE : PETSC_TRUE;
+  p->breakstep = -1;
+  PetscCall(MuonGetStepNumber(p->muon, &before));
+  if (p->breaks == PROBLEM_BREAKS_CSV) PetscCall(MuonMonitorSetCSV(p->muon, "/dev/full"));
+  if (p->breakrank < 0 || p->breakrank == p->rank) p->breaking = p->breaks;
+  Fails(MuonStep(p->muon), p->breaks == PROBLEM_BREAKS_CSV ? PETSC_ERR_FILE_WRITE : PETSC_ERR_USER, "");
+  p->breaking = PROBLEM_BREAKS_NONE;
+  if (p->breaks == PROBLEM_BREAKS_CSV) PetscCall(MuonMonitorCancel(p->muon)); /* what could not be written was said */
+  PetscCall(MuonGetStepNumber(p->muon, &after));
+  PetscCall(MuonGetConvergedReason(p->muon, &reason));
+  PetscCheck(after == before + (*taken ? 1 : 0) && reason == MUON_CONVERGED_ITERATING, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT " after step %" PetscInt_FMT ", in which %s failed: %s", after, before, ProblemBreakNames[p->breaks],
+             MuonConvergedReasons[reason]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What becomes of finite gradients is not finite, in all layers or in one */
+static inline PetscErrorCode ProblemOverflow(Problem *p)
+{
+  const PetscReal     large  = PETSC_MAX_REAL / 16;
+  const char *const   keys[] = {"muon_learning_rate", "muon_adamw_learning_rate", "muon_weight_decay", "muon_adamw_weight_decay"};
+  char                before[4][64];
+  MuonLayer           layer = p->badlayer < 0 ? NULL : p->layer[p->badlayer].layer;
+  MuonLayerType       type  = MUONLAYERADAMW;
+  MuonConvergedReason reason;
+
+  PetscFunctionBegin;
+  if (layer != NULL) PetscCall(MuonLayerGetType(layer, &type));
+  for (int k = 0; k < 4; k++) PetscCall(MuonGetParameter(p->muon, keys[k], before[k], sizeof(before[k])));
+  PetscCall(MuonSetLearningRate(p->muon, large));
+  PetscCall(MuonSetAdamW(p->muon, large, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, strcmp(type, MUONLAYERADAMW) == 0 ? large : PETSC_CURRENT));
+  if (layer == NULL) PetscCall(MuonSetWeightDecay(p->muon, large, MUON_WEIGHT_DECAY_CURRENT));
+  else PetscCall(MuonLayerSetScale(layer, large));
+  PetscCall(MuonStep(p->muon));
+  PetscCall(MuonGetConvergedReason(p->muon, &reason));
+  PetscCheck(reason == MUON_DIVERGED_NANORINF, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A rate and a decay or scale of %g give %s", (double)large, MuonConvergedReasons[reason]);
+  for (int k = 0; k < 4; k++) PetscCall(MuonSetParameter(p->muon, keys[k], strcmp(before[k], "auto") == 0 ? "-1" : before[k]));
+  if (layer != NULL) PetscCall(MuonLayerSetScale(layer, 1));
+  p->overflow = -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscInt ProblemProducts;
+static void (*ProblemAround)(PetscBool after) = NULL; /* called on both sides of a step */
 
 static void ProblemTold(const char kernel[])
 {
@@ -406,11 +601,11 @@ static void ProblemTold(const char kernel[])
 
 static inline PetscErrorCode ProblemStep(Problem *p)
 {
-  double           moved[2] = {0, 0}, copies[2];
-  PetscObjectState before   = 0;
+  double           moved[2] = {0, 0}, copies[2], *set = NULL;
+  PetscObjectState before = 0;
   PetscReal        norm;
-
-  PetscInt step;
+  PetscInt         step;
+  PetscBool        taken;
 
   PetscFunctionBegin;
   PetscCall(MuonGetStepNumber(p->muon, &step));
@@ -424,18 +619,31 @@ static inline PetscErrorCode ProblemStep(Problem *p)
     p->ready = PROBLEM_READY_BACKWARD;
     if (p->routine == PETSC_FALSE) PetscCall(ProblemSetGradients(p, step));
   }
+  if (p->breaks != PROBLEM_BREAKS_NONE && p->breakstep == step) {
+    PetscCall(ProblemBreak(p, &taken));
+    if (taken) PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (p->fails == step) {
     Fails(MuonStep(p->muon), PETSC_ERR_USER, "");
     if (step % 2 == 0) p->ready = PROBLEM_READY_NONE;
     p->fails = -1;
   }
+  if (p->overflow == step) PetscCall(ProblemOverflow(p));
+  if (p->mismatch == step) PetscCall(ProblemMismatch(p));
+  for (PetscInt k = 0; k < p->n && p->edit == step; k++) PetscCall(ProblemScale(&p->layer[k], 0.5));
+  if (p->edit == step && p->told) PetscCall(MuonWeightsChanged(p->muon));
+  if (p->edit == step) PetscCall(ProblemStays(p, PETSC_FALSE, &set));
   ProblemProducts = 0;
   if (p->device) {
     MuonDeviceGet()->moved(moved, copies);
     MuonDeviceGet()->trace(ProblemTold);
   }
   p->fetched = moved[1];
+  if (ProblemAround != NULL) (*ProblemAround)(PETSC_FALSE);
   PetscCall(MuonStep(p->muon));
+  if (ProblemAround != NULL) (*ProblemAround)(PETSC_TRUE);
+  for (PetscInt k = 0; k < p->n; k++) PetscCall(ProblemLookAtGradient(p, &p->layer[k], PETSC_TRUE));
+  if (p->edit == step) PetscCall(ProblemStays(p, PETSC_TRUE, &set));
   if (p->device) {
     MuonDeviceGet()->trace(NULL);
     MuonDeviceGet()->moved(moved, copies);
@@ -584,6 +792,14 @@ static inline PetscErrorCode ProblemAddLayer(Problem *p, ProblemLayer *l, MPI_Co
     PetscCall(ProblemOfMat(l->W, &l->weights));
     l->weights.count = end - l->weights.first;
     PetscCall(MuonAddLayer(p->muon, s->name, l->W, &l->layer));
+    if (p->own) {
+      PetscCall(MatCreate(comm, &l->G));
+      PetscCall(MatSetSizes(l->G, PETSC_DECIDE, PETSC_DECIDE, s->m, s->n));
+      PetscCall(MatSetType(l->G, MATDENSE));
+      if (size == 1) PetscCall(MatDenseSetLDA(l->G, s->m + 2));
+      PetscCall(MatSetUp(l->G));
+      PetscCall(MuonLayerSetGradient(l->layer, l->G));
+    }
   } else {
     PetscCall(VecCreate(comm, &l->w));
     PetscCall(VecSetSizes(l->w, PETSC_DECIDE, s->m));
@@ -592,6 +808,10 @@ static inline PetscErrorCode ProblemAddLayer(Problem *p, ProblemLayer *l, MPI_Co
     PetscCall(ProblemOfVec(l->w, &l->weights));
     l->weights.ld = l->weights.count = end - l->weights.first;
     PetscCall(MuonAddVecLayer(p->muon, s->name, l->w, &l->layer));
+    if (p->own) {
+      PetscCall(VecDuplicate(l->w, &l->gradient));
+      PetscCall(MuonLayerSetGradientVec(l->layer, l->gradient));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -702,7 +922,7 @@ static inline PetscErrorCode ProblemCheckGaps(const Problem *p)
 static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PROBLEM_LAYERS])
 {
   char     *names[PROBLEM_LAYERS];
-  PetscInt  values[PROBLEM_LAYERS], count = PROBLEM_LAYERS, mean = 1, storage = 0, ready = 0;
+  PetscInt  values[PROBLEM_LAYERS], count = PROBLEM_LAYERS, mean = 1, storage = 0, ready = 0, breaks = 0;
   PetscBool given;
 
   PetscFunctionBegin;
@@ -721,15 +941,28 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
   for (PetscInt l = 0; l < p->n; l++) ranks[l] = given == PETSC_FALSE ? 1 : values[l % count] == 0 ? p->size : (PetscMPIInt)values[l % count];
   PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_storage", ProblemStorages, 6, &storage, NULL));
   PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_ready", ProblemReadys, 6, &ready, NULL));
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_breaks", ProblemBreakNames, 6, &breaks, NULL));
+  p->breaks    = (ProblemBreaks)breaks;
+  p->breakstep = 1;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_break_step", &p->breakstep, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_break_rank", &p->breakrank, NULL));
   p->storage = (ProblemStorage)storage;
   p->ready   = (ProblemReady)ready;
   p->routine = p->curvature = PETSC_TRUE;
   p->scale                  = 1;
   p->noise                  = 2;
-  p->bad = p->badlayer = p->huge = p->fails = -1;
+  p->bad = p->badlayer = p->huge = p->fails = p->overflow = p->edit = p->mismatch = p->half = -1;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_mean", &mean, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_noise", &p->noise, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_bad", &p->bad, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_bad_sign", &p->badsign, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_edit", &p->edit, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_own", &p->own, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_half", &p->half, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_told", &p->told, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_mismatch", &p->mismatch, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_mismatch_entry", &p->entry, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_overflow", &p->overflow, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_huge", &p->huge, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_fails", &p->fails, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_bad_loss", &p->badloss, NULL));
@@ -784,6 +1017,9 @@ static inline PetscErrorCode ProblemCreate(Problem *p, PetscReal shake, PetscInt
   for (PetscMPIInt r = p->first; r < p->first + p->mean; r++) sum += ProblemWeight(p, r);
   if (p->weighted) PetscCall(MuonSetWorkerWeight(p->muon, (PetscReal)sum));
   if (p->routine) PetscCall(MuonSetObjectiveAndGradient(p->muon, ProblemObjective, p));
+  if (p->breaks == PROBLEM_BREAKS_MONITOR) PetscCall(MuonMonitorSet(p->muon, ProblemMonitor, p, NULL));
+  if (p->breaks == PROBLEM_BREAKS_VALIDATION) PetscCall(MuonSetValidation(p->muon, ProblemValidation, 1, p));
+  if (p->breaks == PROBLEM_BREAKS_POSTSTEP) PetscCall(MuonSetPostStep(p->muon, ProblemPostStep, p));
   PetscCall(MuonSetFromOptions(p->muon));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_setup", &setup, NULL));
   if (setup) PetscCall(MuonSetUp(p->muon));
@@ -803,6 +1039,9 @@ static inline PetscErrorCode ProblemDestroy(Problem *p)
   PetscCall(MuonDestroy(&p->muon));
   for (PetscInt l = 0; l < p->n; l++) {
     PetscCall(MatDestroy(&p->layer[l].W));
+    PetscCall(MatDestroy(&p->layer[l].G));
+    PetscCall(VecDestroy(&p->layer[l].gradient));
+    PetscCall(PetscFree(p->layer[l].image));
     PetscCall(VecDestroy(&p->layer[l].w));
     for (int k = 0; k < 2; k++) {
       if (p->layer[l].far[k] != NULL) MuonDeviceGet()->release(p->layer[l].far[k]);

@@ -169,7 +169,7 @@ refused(ValueError, ["muon_type", "without NUL"], petscmuon.Muon, comm, {"muon_t
 twins = [petscmuon.Muon(comm, {"muon_type": "dense", "muon_learning_rate": rate}) for rate in (0.5, 0.25)]
 for twin, rate in zip(twins, (0.5, 0.25)):
   assert twin.learning_rate == rate
-  twin.add_layer("w", make(np.ones((2, 2))))
+  assert twin.add_layer("w", make(np.ones((2, 2))), "adamw").type == "adamw"
   twin.setup()
 assert [twin.learning_rate for twin in twins] == [0.5, 0.25]
 for twin in twins:

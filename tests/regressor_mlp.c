@@ -195,20 +195,10 @@ int main(void)
 
   testset:
     args: -regressor_mlp_layers 5 -regressor_mlp_muon_max_steps 30
-    test:
-      nsize: {{1 3}}
-      args: -regressor_mlp_muon_type dense
-    test:
-      suffix: layers
-      args: -regressor_mlp_layers 4,0
-      error: -regressor_mlp_layers: layer 2 has 0 neurons, expected at least 1
-    test:
-      suffix: unknown
-      args: -regressor_mlp_activation sine
-      error: -regressor_mlp_activation
-    test:
-      suffix: regularizer
-      args: -regressor_regularizer_weight 0.5
-      error: knows no regularizer, and its weight was set to 0.5; -regressor_mlp_muon_weight_decay
+    table: suffix | nsize | args | error
+                  | {{1 3}} | -regressor_mlp_muon_type dense    |
+      layers      |         | -regressor_mlp_layers 4,0         | -regressor_mlp_layers: layer 2 has 0 neurons, expected at least 1
+      unknown     |         | -regressor_mlp_activation sine    | -regressor_mlp_activation
+      regularizer |         | -regressor_regularizer_weight 0.5 | knows no regularizer, and its weight was set to 0.5; -regressor_mlp_muon_weight_decay
 
 TEST*/

@@ -240,6 +240,12 @@ static void Damage(MPICountKind kind, int sender, unsigned char *data, size_t by
   damage.done++;
 }
 
+static void Stop(void)
+{
+  mpicount_received = NULL;
+  damage.armed      = PETSC_FALSE;
+}
+
 /*
    Packets that a rank gets in a step, one after the other: each is damaged in its turn, in headers, votes and
    padding
@@ -253,42 +259,18 @@ static PetscErrorCode CheckDamage(const Kind *kind, PetscInt *total)
   PetscCall(Create(kind, MUON_SIGN_TIE_ZERO, MUON_SIGN_UPDATE_FROBENIUS, PETSC_TRUE, &p));
   PetscCall(Create(kind, MUON_SIGN_TIE_ZERO, MUON_SIGN_UPDATE_FROBENIUS, PETSC_TRUE, &q));
   for (PetscInt turn = 0, hit = 1; hit > 0; turn++) {
-    MuonConvergedReason reason;
-    PetscBool           same;
-    State               before, after;
+    char what[32];
 
-    PetscCall(StateTake(&p, &before));
     damage.armed      = p.rank == (int)(turn % p.size) ? PETSC_TRUE : PETSC_FALSE;
     damage.skip       = (int)(turn / p.size);
     damage.bit        = (size_t)(turn * 131 + 17);
     damage.done       = 0;
     mpicount_received = Damage;
-    PetscCall(MuonStep(p.muon));
-    mpicount_received = NULL;
-    damage.armed      = PETSC_FALSE;
-    PetscCallMPI(PMPI_Allreduce(&damage.done, &hit, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
-    PetscCall(MuonGetConvergedReason(p.muon, &reason));
-    PetscCall(StateTake(&p, &after));
-    same = StateIsSame(&before, &after);
-    PetscCheck(reason == (hit > 0 ? MUON_DIVERGED_CORRUPT : MUON_CONVERGED_ITERATING) && same == (hit > 0 ? PETSC_TRUE : PETSC_FALSE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s, turn %" PetscInt_FMT ": %s after %" PetscInt_FMT " damages", kind->type,
-               MuonExchangeModes[kind->mode], turn, MuonConvergedReasons[reason], hit);
-    PetscCall(StateFree(&before));
-    PetscCall(StateFree(&after));
+    PetscCall(PetscSNPrintf(what, sizeof(what), "%s, turn %d", MuonExchangeModes[kind->mode], (int)turn));
+    PetscCall(ProblemDisturbed(&p, &q, &damage.done, Stop, MUON_DIVERGED_CORRUPT, kind->type, what, &hit));
     turns += hit;
     /* Ranks get different numbers of packets: go on while any got one in this round */
     if (hit == 0 && (turn + 1) % p.size != 0 && turn < p.size * 2 * p.size) hit = 1;
-    if (reason == MUON_CONVERGED_ITERATING) PetscCall(MuonStep(q.muon));
-  }
-  PetscCall(MuonStep(p.muon));
-  PetscCall(MuonStep(q.muon));
-  {
-    State a, b;
-
-    PetscCall(StateTake(&p, &a));
-    PetscCall(StateTake(&q, &b));
-    PetscCheck(StateIsSame(&a, &b) == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s: damage left its traces", kind->type, MuonExchangeModes[kind->mode]);
-    PetscCall(StateFree(&a));
-    PetscCall(StateFree(&b));
   }
   *total += turns;
   PetscCheck(p.size == 1 || kind->mode == MUON_EXCHANGE_MODE_ALLREDUCE || turns > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s: nothing was damaged", kind->type, MuonExchangeModes[kind->mode]);

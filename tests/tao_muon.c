@@ -506,33 +506,20 @@ int main(int argc, char **argv)
 
   testset:
     nsize: 2
-    test:
-      suffix: bounds
-      args: -wrong bounds
-      error: -tao_type muon knows no bounds, and the problem has some; -tao_muon_ignore_bounds solves it without
-    test:
-      suffix: objective
-      args: -wrong objective
-      error: -tao_type muon: the problem has no objective, expected TaoSetObjectiveAndGradient(), or TaoSetResidualRoutine() with TaoSetJacobianResidualRoutine()
     table: suffix | args | error
-      jacobian    | -wrong jacobian       | -tao_type muon: the problem has residuals without their Jacobian, expected TaoSetJacobianResidualRoutine()
-      constraints | -wrong constraints    | -tao_type muon knows no constraints, and the problem has some
-      weights     | -wrong weights        | -tao_type muon: the residuals have weights, expected none
-      added       | -wrong added          | 1 layers were added to the optimizer of a Tao, expected -tao_muon_layers or TaoMuonSetLayers()
-      same        | -wrong same -tao_muon_layers tall:5x3,wide:4x6,TALL:7 | Layer "TALL": there is a layer "tall" already
-      late        | -wrong late           | -tao_muon_layers must be set before TaoSetUp()
-      vector      | -wrong vector         | Layer "x": a vector of type mpi with
-      type        | -wrong type           | TaoMuonGetMuon_C
-    test:
-      suffix: prefix
-      args: -{{tao_lmo_type tao_muon_learning_rate tao_local_steps tao_ef21_init}} nuclear
-      error: -{}: keys of the optimizer are behind the prefix of the Tao and without tao_, expected -
-    test:
-      suffix: text
-      args: -wrong text -tao_muon_layers tall:5x3,wide:4x6:rows,bias:7
-      error: -tao_muon_layers: layer 1 of "tall:5x3,wide:4x6:rows,bias:7" is not NAME:ROWS, NAME:ROWSxCOLUMNS
-    table: suffix | args | error
-      size  | -wrong size -tao_muon_layers tall:5x3,wide:4x6:row,bias:8 | Layer "bias" of 8 x 1 entries, of which the 46 of the vector have 7 left
-      shape | -wrong shape -tao_muon_layers tall:5x3x2                  | is not NAME:ROWS
+      bounds      | -wrong bounds                                                | -tao_type muon knows no bounds, and the problem has some; -tao_muon_ignore_bounds solves it without
+      objective   | -wrong objective                                             | -tao_type muon: the problem has no objective, expected TaoSetObjectiveAndGradient(), or TaoSetResidualRoutine() with TaoSetJacobianResidualRoutine()
+      jacobian    | -wrong jacobian                                              | -tao_type muon: the problem has residuals without their Jacobian, expected TaoSetJacobianResidualRoutine()
+      constraints | -wrong constraints                                           | -tao_type muon knows no constraints, and the problem has some
+      weights     | -wrong weights                                               | -tao_type muon: the residuals have weights, expected none
+      added       | -wrong added                                                 | 1 layers were added to the optimizer of a Tao, expected -tao_muon_layers or TaoMuonSetLayers()
+      same        | -wrong same -tao_muon_layers tall:5x3,wide:4x6,TALL:7        | Layer "TALL": there is a layer "tall" already
+      late        | -wrong late                                                  | -tao_muon_layers must be set before TaoSetUp()
+      vector      | -wrong vector                                                | Layer "x": a vector of type mpi with
+      type        | -wrong type                                                  | TaoMuonGetMuon_C
+      prefix      | -{{tao_lmo_type tao_muon_learning_rate tao_local_steps tao_ef21_init}} nuclear | -{}: keys of the optimizer are behind the prefix of the Tao and without tao_, expected -
+      text        | -wrong text -tao_muon_layers tall:5x3,wide:4x6:rows,bias:7   | -tao_muon_layers: layer 1 of "tall:5x3,wide:4x6:rows,bias:7" is not NAME:ROWS, NAME:ROWSxCOLUMNS
+      size        | -wrong size -tao_muon_layers tall:5x3,wide:4x6:row,bias:8    | Layer "bias" of 8 x 1 entries, of which the 46 of the vector have 7 left
+      shape       | -wrong shape -tao_muon_layers tall:5x3x2                     | is not NAME:ROWS
 
 TEST*/

@@ -132,25 +132,13 @@ int main(int argc, char **argv)
     filter: grep -v theory
     oracle: theory_estimate.py
     args: -noise -muon_learning_rate 0.1
-    test:
-      suffix: norms
-      args: -lmo_type {{max nuclear row}} -muon_theory_estimate 1 -muon_layer_w_scale 0.5
-    test:
-      suffix: interval
-      args: -lmo_polar_type svd -muon_theory_estimate 3 -muon_step sharp -muon_learning_rate 0.01 -ef21_compressor topk -ef21_compressor_ratio 0.5
+    table: suffix | args
+      norms    | -lmo_type {{max nuclear row}} -muon_theory_estimate 1 -muon_layer_w_scale 0.5
+      interval | -lmo_polar_type svd -muon_theory_estimate 3 -muon_step sharp -muon_learning_rate 0.01 -ef21_compressor topk -ef21_compressor_ratio 0.5
 
-  test:
-    suffix: isotropic
-    nsize: 2
-    args: -isotropic -lmo_type frobenius -muon_theory_estimate 1 -muon_theory_monitor -muon_theory_csv estimates.csv
-    unused:
-  test:
-    suffix: ask
-    args: -ask 0 -noise -lmo_type frobenius -muon_theory_estimate 5
-  test:
-    suffix: auto
-    nsize: 2
-    args: -isotropic -muon_theory auto -muon_theory_auto_steps 3 -muon_theory_gap 10 -muon_theory_safety 1.5 -muon_learning_rate 0.01 -lmo_type frobenius -ef21_init gradient -ef21_compressor damping -ef21_compressor_ratio 0.5
-    args: -ef21_compressor_values double
+  table: suffix | nsize | args | unused
+    isotropic | 2 | -isotropic -lmo_type frobenius -muon_theory_estimate 1 -muon_theory_monitor -muon_theory_csv estimates.csv |
+    ask       |   | -ask 0 -noise -lmo_type frobenius -muon_theory_estimate 5    |
+    auto      | 2 | -isotropic -muon_theory auto -muon_theory_auto_steps 3 -muon_theory_gap 10 -muon_theory_safety 1.5 -muon_learning_rate 0.01 -lmo_type frobenius -ef21_init gradient -ef21_compressor damping -ef21_compressor_ratio 0.5 -ef21_compressor_values double |
 
 TEST*/

@@ -179,12 +179,9 @@ int main(int argc, char **argv)
     nsize: 2
     args: -muon_max_steps 64 -muon_theory_l 2 -muon_theory_gap 4
     filter: grep -o -e "alpha.*down" -e "rate.*" -e "with f.*"
-    test:
-      suffix: view_measured
-      args: -muon_theory smooth -ef21_init gradient -muon_theory_lt 4 -ef21_compressor topk -muon_theory_alpha 0.25
-    test:
-      suffix: view_signs
-      args: -muon_type sign -sign_direction gradient -sign_update frobenius -muon_theory smooth -muon_layer_b_theory_eta 3
+    table: suffix | args
+      view_measured | -muon_theory smooth -ef21_init gradient -muon_theory_lt 4 -ef21_compressor topk -muon_theory_alpha 0.25
+      view_signs    | -muon_type sign -sign_direction gradient -sign_update frobenius -muon_theory smooth -muon_layer_b_theory_eta 3
 
   # Once for two layers, whose polar factors are those of Newton and Schulz
   test:
@@ -194,89 +191,27 @@ int main(int argc, char **argv)
   # What the theorems do not speak of
   testset:
     args: -muon_theory_l 2 -muon_theory_lt 3 -muon_theory_l0 1 -muon_theory_l1 1 -muon_theory_gap 1
-    test:
-      suffix: steps
-      args: -muon_theory smooth
-      error: -muon_theory smooth: the theorem is of a number of steps, expected -muon_max_steps
-    test:
-      suffix: sigma
-      args: -muon_theory {{smooth_stochastic l0l1_stochastic}} -muon_max_steps 9 -ef21_init gradient
-      error: layer "a": the theorem needs -muon_theory_sigma, or -muon_layer_a_theory_sigma
-    test:
-      suffix: init
-      args: -muon_theory smooth -muon_max_steps 9
-      error: the theorem begins with the first gradients, expected -ef21_init gradient
-    test:
-      suffix: assumes
-      args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_{{learning_rate momentum weight_decay clip}} 0.5
-      error: was set, and the theorem assumes
-    test:
-      suffix: packed
-      args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_state_precision {{bf16 int8}}
-      error: -muon_state_precision was set, and the theorem assumes native or single
-    test:
-      suffix: given
-      args: -muon_theory l0l1 -muon_max_steps 9 -ef21_init gradient -muon_{{theory_beta layer_b_momentum layer_a_learning_rate}} 0.5
-      error: was set, and the theorem assumes
-    test:
-      suffix: step
-      args: -muon_theory {{l0l1 l0l1_stochastic}} -muon_max_steps 9 -ef21_init gradient -muon_layer_b_step sharp
-      error: layer "b" has -muon_step sharp, and the theorem is of lmo
-    test:
-      suffix: layertype
-      args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_layer_b_type adamw
-      error: layer "b" has the type adamw, and the theorem is of norm balls, expected lmo or frozen
-    test:
-      suffix: blocks
-      args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_layer_b_blocks_rows 1,3
-      error: layer "b" is cut into blocks
-    test:
-      suffix: type
-      args: -muon_theory smooth -muon_max_steps 9 -muon_type sign -lmo_type spectral
-      error: layer "a": its steps may ascend for every rate, expected -sign_direction gradient
-    test:
-      suffix: length
-      args: -muon_theory smooth -muon_max_steps 9 -muon_type sign -sign_direction gradient -sign_update {{spectral polar}}
-      error: layer "a": its steps may ascend for every rate, expected -sign_update none or frobenius
-    test:
-      suffix: votes_l0l1
-      args: -muon_theory {{l0l1 auto}} -muon_max_steps 9 -muon_type sign -sign_direction gradient -muon_theory_auto_steps 3
-      error: -muon_type sign: its theorem is of smooth functions, expected smooth or smooth_stochastic
-    test:
-      suffix: other
-      args: -muon_theory smooth -muon_max_steps 9 -muon_type ef14
-      error: -muon_type ef14: the theorems are of ef21, of dense where nothing is compressed, and of majorities of signs
-    test:
-      suffix: gamma
-      args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_layer_b_theory_eta 2
-      error: -muon_layer_b_theory_eta was set, and the theorem assumes none: its step is gamma
-    test:
-      suffix: alpha
-      args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_theory_alpha 1.5
-      error: -muon_theory_alpha 1.5 must be in (0.,1.]
-    test:
-      suffix: begin
-      args: -muon_theory smooth_stochastic -muon_max_steps 9 -muon_type dense
-      error: its momentum begins with the first gradients, expected -muon_type ef21 -ef21_init gradient
-    test:
-      suffix: contraction
-      args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -ef21_compressor {{topk sign powersgd}}
-      error: the messages of workers, by {}, have no constant of contraction in the norm dual to that of its LMO, expected one of: identity, damping, dropout in every norm
-    test:
-      suffix: contraction_server
-      args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -ef21_server_compressor topsvd
-      error: the messages of its server, by topsvd, have no constant of contraction in the norm of its LMO
-    test:
-      suffix: server
-      args: -muon_theory l0l1 -muon_max_steps 9 -ef21_init gradient -ef21_server_compressor damping
-      error: its server compresses, by damping, and the theorem assumes that it does not, expected -ef21_server_compressor identity
-    test:
-      suffix: lt
-      args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_layer_b_theory_lt 1
-      error: Lt 1. is below L 2., which no functions have
-    test:
-      suffix: eta
-      args: -muon_theory l0l1_stochastic -muon_max_steps 9 -ef21_init gradient -muon_theory_sigma 1 -muon_theory_eta 5
-      error: the theorem needs a smaller -muon_theory_eta
+    table: suffix | args | error
+      steps              | -muon_theory smooth                                          | -muon_theory smooth: the theorem is of a number of steps, expected -muon_max_steps
+      sigma              | -muon_theory {{smooth_stochastic l0l1_stochastic}} -muon_max_steps 9 -ef21_init gradient | layer "a": the theorem needs -muon_theory_sigma, or -muon_layer_a_theory_sigma
+      init               | -muon_theory smooth -muon_max_steps 9                        | the theorem begins with the first gradients, expected -ef21_init gradient
+      assumes            | -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_{{learning_rate momentum weight_decay clip}} 0.5 | was set, and the theorem assumes
+      packed             | -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_state_precision {{bf16 int8}} | -muon_state_precision was set, and the theorem assumes native or single
+      given              | -muon_theory l0l1 -muon_max_steps 9 -ef21_init gradient -muon_{{theory_beta layer_b_momentum layer_a_learning_rate}} 0.5 | was set, and the theorem assumes
+      step               | -muon_theory {{l0l1 l0l1_stochastic}} -muon_max_steps 9 -ef21_init gradient -muon_layer_b_step sharp | layer "b" has -muon_step sharp, and the theorem is of lmo
+      layertype          | -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_layer_b_type adamw | layer "b" has the type adamw, and the theorem is of norm balls, expected lmo or frozen
+      blocks             | -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_layer_b_blocks_rows 1,3 | layer "b" is cut into blocks
+      type               | -muon_theory smooth -muon_max_steps 9 -muon_type sign -lmo_type spectral | layer "a": its steps may ascend for every rate, expected -sign_direction gradient
+      length             | -muon_theory smooth -muon_max_steps 9 -muon_type sign -sign_direction gradient -sign_update {{spectral polar}} | layer "a": its steps may ascend for every rate, expected -sign_update none or frobenius
+      votes_l0l1         | -muon_theory {{l0l1 auto}} -muon_max_steps 9 -muon_type sign -sign_direction gradient -muon_theory_auto_steps 3 | -muon_type sign: its theorem is of smooth functions, expected smooth or smooth_stochastic
+      other              | -muon_theory smooth -muon_max_steps 9 -muon_type ef14        | -muon_type ef14: the theorems are of ef21, of dense where nothing is compressed, and of majorities of signs
+      gamma              | -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_layer_b_theory_eta 2 | -muon_layer_b_theory_eta was set, and the theorem assumes none: its step is gamma
+      alpha              | -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_theory_alpha 1.5 | -muon_theory_alpha 1.5 must be in (0.,1.]
+      begin              | -muon_theory smooth_stochastic -muon_max_steps 9 -muon_type dense | its momentum begins with the first gradients, expected -muon_type ef21 -ef21_init gradient
+      contraction        | -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -ef21_compressor {{topk sign powersgd}} | the messages of workers, by {}, have no constant of contraction in the norm dual to that of its LMO, expected one of: identity, damping, dropout in every norm
+      contraction_server | -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -ef21_server_compressor topsvd | the messages of its server, by topsvd, have no constant of contraction in the norm of its LMO
+      server             | -muon_theory l0l1 -muon_max_steps 9 -ef21_init gradient -ef21_server_compressor damping | its server compresses, by damping, and the theorem assumes that it does not, expected -ef21_server_compressor identity
+      lt                 | -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_layer_b_theory_lt 1 | Lt 1. is below L 2., which no functions have
+      eta                | -muon_theory l0l1_stochastic -muon_max_steps 9 -ef21_init gradient -muon_theory_sigma 1 -muon_theory_eta 5 | the theorem needs a smaller -muon_theory_eta
 
 TEST*/

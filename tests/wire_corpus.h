@@ -94,7 +94,8 @@ static inline int HasPositions(const MuonWireMessage *header)
   return header->indices != MUON_WIRE_INDICES_NONE && header->indices != MUON_WIRE_INDICES_CODED;
 }
 
-static inline void ContentAllocate(Content *content)
+/* What the header and the shape say of the sections */
+static inline void ContentShape(Content *content)
 {
   const MuonWireMessage *header = &content->header;
   const uint64_t         rows = content->rows, columns = content->columns, count = header->count;
@@ -167,7 +168,12 @@ static inline void ContentAllocate(Content *content)
     break;
   }
   if (content->section[0] + content->section[1] + content->section[2] == 0) content->section[0] = content->numbers;
-  content->positions = HasPositions(header) ? (uint64_t *)Allocate((size_t)count * 8) : NULL;
+}
+
+static inline void ContentAllocate(Content *content)
+{
+  ContentShape(content);
+  content->positions = HasPositions(&content->header) ? (uint64_t *)Allocate((size_t)content->header.count * 8) : NULL;
   content->entries   = (uint64_t *)Allocate((size_t)content->lines * 8);
   content->values    = (double *)Allocate((size_t)content->numbers * 8);
 }
@@ -188,11 +194,6 @@ static inline int ContentEqual(const Content *a, const Content *b)
   if (a->numbers != b->numbers || memcmp(a->values, b->values, (size_t)a->numbers * 8) != 0) return 0;
   if (a->lines != b->lines || memcmp(a->entries, b->entries, (size_t)a->lines * 8) != 0) return 0;
   return !HasPositions(g) || memcmp(a->positions, b->positions, (size_t)g->count * 8) == 0;
-}
-
-static inline int ContentIsPlain(const Content *content)
-{
-  return content->header.indices != MUON_WIRE_INDICES_GAPS && content->header.indices != MUON_WIRE_INDICES_CODED && content->header.values != MUON_WIRE_VALUES_CODED;
 }
 
 /* At most so many bytes: chunks that nothing makes shorter, and their heads */
@@ -395,7 +396,7 @@ static inline void ContentMeasure(Content *content)
   unsigned char *message = (unsigned char *)Allocate(ContentRoom(content));
 
   content->header.bytes = ContentPayload(content, ContentRoom(content) - MUON_WIRE_MESSAGE_HEADER_MOST, message);
-  if (ContentIsPlain(content)) {
+  if (content->header.indices != MUON_WIRE_INDICES_GAPS && content->header.indices != MUON_WIRE_INDICES_CODED && content->header.values != MUON_WIRE_VALUES_CODED) {
     MuonWireLayout layout;
 
     Check(MuonWireMessageLayout(&content->header, content->rows, content->columns, &layout) == MUON_WIRE_OK && content->header.bytes == layout.bytes, "form %d, codecs %d and %d, count %d", content->header.kind, content->header.indices,

@@ -292,16 +292,6 @@ static void CheckGroups(void)
 
     Check(MuonWireGroupOpen(copy, length, LAYER + 1, from.messages, &group) == MUON_WIRE_CORRUPT, "%s, of another layer", from.name);
     for (unsigned bit = 0; bit < 64; bit++) Check(MuonWireGroupOpen(copy, length, LAYER, from.messages ^ (uint64_t)1 << bit, &group) == MUON_WIRE_CORRUPT, "%s, bit %u of the number", from.name, bit);
-    /* A group has neither positions nor values of its own */
-    for (unsigned other = 1; other < 256; other++) {
-      copy[5] = (unsigned char)other;
-      Check(MuonWireGroupOpen(copy, length, LAYER, from.messages, &group) == MUON_WIRE_CORRUPT, "%s, values %u", from.name, other);
-      copy[5] = 0;
-      if (other > 15) continue;
-      copy[4] = (unsigned char)(MUON_WIRE_GROUP | other << 4);
-      Check(MuonWireGroupOpen(copy, length, LAYER, from.messages, &group) == MUON_WIRE_CORRUPT, "%s, positions %u", from.name, other);
-      copy[4] = MUON_WIRE_GROUP;
-    }
     for (size_t cut = 0; cut < length; cut++) {
       unsigned char *shorter = (unsigned char *)Allocate(cut);
 

@@ -4,12 +4,11 @@
 #include "wire/muonwirecrc.h"
 #include "wire_corpus.h"
 
+#define NO_MESSAGE UINT64_MAX
+
 static uint64_t Whole(uint64_t bits)
 {
-  uint64_t bytes = 0;
-
-  while (8 * bytes < bits) bytes++;
-  return bytes;
+  return bits / 8 + (bits % 8 > 0);
 }
 
 /* Bytes of the number of the last entry, found by dividing it away */
@@ -21,190 +20,114 @@ static uint64_t WidthOf(uint64_t entries)
   return width > 0 ? width : 1;
 }
 
-static uint64_t Payload(unsigned form, unsigned indices, unsigned values, uint64_t rows, uint64_t columns, uint64_t count, MuonWireResult expected)
+static uint64_t BytesOf(unsigned values, uint64_t numbers)
+{
+  static const uint64_t bits[4] = {64, 32, 16, 9};
+
+  return values == MUON_WIRE_VALUES_TWOBIT ? Whole(2 * numbers) + 4 * Whole(8 * ((numbers + 63) / 64)) : Whole(bits[values] * numbers);
+}
+
+/* The bytes of a plain payload by the rules of src/wire/README.md, of what does not overflow; *positions: the codec that it must have */
+static uint64_t Expected(const MuonWireMessage *header, uint64_t rows, uint64_t columns, unsigned *positions)
+{
+  const unsigned kind = header->kind, rowwise = kind == MUON_WIRE_PERROW || kind == MUON_WIRE_WHOLEROWS, bits = header->parameter % 16;
+  const unsigned linewise = rowwise || kind == MUON_WIRE_PERCOLUMN || kind == MUON_WIRE_COLUMNS || kind == MUON_WIRE_WHOLECOLUMNS, ranks = kind == MUON_WIRE_LOWRANK || kind == MUON_WIRE_TRIPLES;
+  const unsigned all = kind == MUON_WIRE_DENSE || kind == MUON_WIRE_SIGNS || kind == MUON_WIRE_BLOCKS, missing = kind == MUON_WIRE_PERROW || kind == MUON_WIRE_PERCOLUMN;
+  const uint64_t most = ranks ? (rows < columns ? rows : columns) : rowwise ? rows : linewise ? columns : rows * columns, count = header->count;
+  uint64_t       width = 1, bytes, bitmap, raw;
+  Content        c;
+
+  *positions = MUON_WIRE_INDICES_NONE;
+  if (kind > MUON_WIRE_VOTES || kind == MUON_WIRE_GROUP || count > most || (count < most && (kind == MUON_WIRE_VOTES || (all && count > 0)))) return NO_MESSAGE;
+  if (kind == MUON_WIRE_BLOCKS ? bits < 2 || bits > 8 || header->parameter > 16 * 13 : kind == MUON_WIRE_VOTES ? header->parameter < 1 || header->parameter > 32 || header->values > 0 : header->parameter > 0) return NO_MESSAGE;
+  if (header->values > MUON_WIRE_VALUES_NATURAL && (header->values != MUON_WIRE_VALUES_TWOBIT || kind != MUON_WIRE_SPARSE)) return NO_MESSAGE;
+  memset(&c, 0, sizeof(c));
+  c.header  = *header;
+  c.rows    = rows;
+  c.columns = columns;
+  ContentShape(&c);
+  bitmap = Whole(c.numbered);
+  raw    = count * WidthOf(c.numbered);
+  if (kind == MUON_WIRE_SPARSE || (linewise && (!missing || count < most))) *positions = raw < bitmap ? MUON_WIRE_INDICES_RAW : MUON_WIRE_INDICES_BITMAP;
+  if (*positions != header->indices) return NO_MESSAGE;
+  while ((uint64_t)1 << (width - 1) < c.length) width++;
+  bytes = (kind == MUON_WIRE_SEEDED ? 8 : 0) + (*positions == MUON_WIRE_INDICES_NONE ? 0 : raw < bitmap ? raw : bitmap) + (c.lines > 0 ? c.planes * Whole(width * (c.lines / c.planes)) : 0);
+  for (unsigned s = 0; s < 3; s++) bytes += BytesOf(header->values, c.section[s]);
+  return bytes;
+}
+
+/* Every codec of positions and of values, those that there are not, too */
+static void CheckLayouts(unsigned form, uint64_t rows, uint64_t columns, uint64_t count, int refused)
 {
   MuonWireMessage header;
   MuonWireLayout  layout;
+  unsigned        positions = 0;
 
-  header.layer     = 0;
+  memset(&header, 0, sizeof(header));
   header.kind      = (uint8_t)(form & 255);
-  header.indices   = (uint8_t)indices;
-  header.values    = (uint8_t)values;
   header.parameter = (uint8_t)(form >> 8);
   header.count     = count;
   header.bytes     = 77;
-  Check(MuonWireMessageLayout(&header, rows, columns, &layout) == expected, "form %u, codecs %u and %u, %g x %g, count %g", form, indices, values, (double)rows, (double)columns, (double)count);
-  return layout.bytes;
-}
+  for (unsigned codec = 0; codec < 256; codec += codec < 64 ? 1 : 95) {
+    uint64_t bytes;
 
-static void Refused(unsigned form, unsigned indices, unsigned values, uint64_t rows, uint64_t columns, uint64_t count)
-{
-  (void)Payload(form, indices, values, rows, columns, count, MUON_WIRE_CORRUPT);
-}
-
-/* A message that is in order has so many bytes */
-static void Takes(unsigned form, unsigned indices, unsigned values, uint64_t rows, uint64_t columns, uint64_t count, uint64_t bytes)
-{
-  Check(Payload(form, indices, values, rows, columns, count, MUON_WIRE_OK) == bytes, "form %u, codecs %u and %u, %g x %g, count %g", form, indices, values, (double)rows, (double)columns, (double)count);
-}
-
-/*
-   Of a bitmap and raw numbers, of so many bytes, the message has the shorter, of equal ones the bitmap;
-   returns the bytes of the rest
-*/
-static uint64_t Positioned(unsigned form, unsigned values, uint64_t rows, uint64_t columns, uint64_t count, uint64_t bitmap, uint64_t raw)
-{
-  const unsigned indices = raw < bitmap ? MUON_WIRE_INDICES_RAW : MUON_WIRE_INDICES_BITMAP;
-
-  for (unsigned other = 0; other < 256; other++) {
-    if (other != indices) Refused(form, other, values, rows, columns, count);
+    header.indices = (uint8_t)(codec % 8 == 7 ? 255 : codec % 8);
+    header.values  = (uint8_t)(codec / 8 % 8 == 7 ? codec : codec / 8 % 8);
+    bytes          = refused ? NO_MESSAGE : Expected(&header, rows, columns, &positions);
+    Check(MuonWireMessageLayout(&header, rows, columns, &layout) == (bytes == NO_MESSAGE ? MUON_WIRE_CORRUPT : MUON_WIRE_OK), "form %u, codecs %d and %d, %g x %g, count %g", form, header.indices, header.values, (double)rows, (double)columns,
+          (double)count);
+    Check(bytes == NO_MESSAGE || (layout.bytes == bytes && MuonWireKindIndices((MuonWireKind)header.kind, rows, columns, count) == (MuonWireIndices)positions), "form %u, codecs %d and %d, %g x %g, count %g: %g bytes, expected %g", form,
+          header.indices, header.values, (double)rows, (double)columns, (double)count, (double)layout.bytes, (double)bytes);
   }
-  return Payload(form, indices, values, rows, columns, count, MUON_WIRE_OK) - (raw < bitmap ? raw : bitmap);
 }
 
-/* The formulas against counting bits one by one, and everything that is no message */
 static void CheckSizes(void)
 {
-  static const uint64_t bits[4] = {64, 32, 16, 9};
   static const uint64_t edges[] = {0, 1, 2, 255, 256, 257, 65535, 65536, 65537, (uint64_t)1 << 24, ((uint64_t)1 << 24) + 1, (uint64_t)1 << 32, ((uint64_t)1 << 32) + 1, (uint64_t)1 << 48, ((uint64_t)1 << 48) + 1, (uint64_t)1 << 56};
+  /* 12 x 50 has 600 entries, hence raw positions of two bytes, places of 6 and 4 bits and signs */
+  static const uint64_t shapes[][2] = {{12, 50}, {50, 12}, {7, 3}, {0, 50}, {50, 0}, {300, 1}};
   const uint64_t        most = UINT64_MAX, limit = (uint64_t)1 << 56, word = (uint64_t)1 << 32;
   const struct {
-    unsigned form, indices;
+    unsigned form;
+    int      refused; /* the largest there may be, and sums and products that do not fit */
     uint64_t rows, columns, count;
-  } refused[] = {
+  } large[] = {
     /* clang-format off */
-    {MUON_WIRE_SIGNS, 0, 12, 50, 599}, {MUON_WIRE_SIGNS, 0, 12, 50, 1}, {MUON_WIRE_SEEDED, 0, 12, 50, 601}, {MUON_WIRE_SEEDED, 0, 12, 50, most},
-    {MUON_WIRE_TRIPLES, 0, 12, 50, 13}, {MUON_WIRE_TRIPLES, 1, 12, 50, 3}, {MUON_WIRE_DENSE, 0, 12, 50, 599}, {MUON_WIRE_DENSE, 0, 12, 50, 601},
-    {MUON_WIRE_SPARSE, 1, 12, 50, 601}, {MUON_WIRE_SPARSE, 2, 12, 50, 601}, {MUON_WIRE_LOWRANK, 0, 12, 50, 13}, {MUON_WIRE_LOWRANK, 0, 50, 12, 13},
-    {MUON_WIRE_PERROW, 0, limit + 1, 0, limit + 1}, {MUON_WIRE_COLUMNS, 2, 0, limit + 1, 1}, {MUON_WIRE_TRIPLES, 0, most, most, most},
-    {MUON_WIRE_DENSE, 0, limit, 2, 2 * limit}, {MUON_WIRE_DENSE, 0, limit + 1, 1, limit + 1}, {MUON_WIRE_DENSE, 0, 1, limit + 1, limit + 1},
-    {MUON_WIRE_DENSE, 0, word, word, 0}, {MUON_WIRE_SPARSE, 2, word, word, 0}, {MUON_WIRE_SPARSE, 1, most, most, 1},
-    {MUON_WIRE_SPARSE, 1, 12, 50, most}, {MUON_WIRE_SPARSE, 2, 12, 50, word << 31}, {MUON_WIRE_LOWRANK, 0, 12, 50, most},
-    {MUON_WIRE_LOWRANK, 0, most, most, most}, {MUON_WIRE_LOWRANK, 0, 0, most, 0}, {MUON_WIRE_LOWRANK, 0, most, 0, 0},
-    {MUON_WIRE_DENSE, 0, 0, 50, 50}
+    {MUON_WIRE_SIGNS, 0, limit, 1, limit}, {MUON_WIRE_BLOCKS | 8 << 8, 0, limit, 1, limit}, {MUON_WIRE_DENSE, 0, limit, 1, limit}, {MUON_WIRE_SPARSE, 0, limit / 2, 2, limit},
+    {MUON_WIRE_LOWRANK, 0, limit >> 28, limit >> 28, limit >> 28}, {MUON_WIRE_TRIPLES, 0, limit >> 28, limit >> 28, limit >> 28}, {MUON_WIRE_PERROW, 0, limit, 1, limit},
+    {MUON_WIRE_PERROW, 0, 1, limit, 1}, {MUON_WIRE_COLUMNS, 0, 1, limit, limit}, {MUON_WIRE_SEEDED, 1, 12, 50, most}, {MUON_WIRE_COLUMNS, 1, 12, 50, most},
+    {MUON_WIRE_PERROW, 1, limit + 1, 0, limit + 1}, {MUON_WIRE_COLUMNS, 1, 0, limit + 1, 1}, {MUON_WIRE_TRIPLES, 1, most, most, most}, {MUON_WIRE_DENSE, 1, limit, 2, 2 * limit},
+    {MUON_WIRE_DENSE, 1, limit + 1, 1, limit + 1}, {MUON_WIRE_DENSE, 1, 1, limit + 1, limit + 1}, {MUON_WIRE_DENSE, 1, word, word, 0}, {MUON_WIRE_SPARSE, 1, word, word, 0},
+    {MUON_WIRE_SPARSE, 1, most, most, 1}, {MUON_WIRE_SPARSE, 1, 12, 50, most}, {MUON_WIRE_SPARSE, 1, 12, 50, word << 31}, {MUON_WIRE_LOWRANK, 1, 12, 50, most},
+    {MUON_WIRE_LOWRANK, 1, most, most, most}, {MUON_WIRE_LOWRANK, 1, 0, most, 0}, {MUON_WIRE_LOWRANK, 1, most, 0, 0}
     /* clang-format on */
   };
 
-  for (unsigned values = 0; values < 4; values++) {
-    for (uint64_t count = 0; count < 100; count++) Check(MuonWireValuesBytes((MuonWireValues)values, count) == Whole(bits[values] * count), "codec %u, count %d", values, (int)count);
-  }
   for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++) {
     Check(MuonWireIndicesBytes(MUON_WIRE_INDICES_RAW, edges[i], 10) == 10 * WidthOf(edges[i]), "entries %g", (double)edges[i]);
-    Check(MuonWireIndicesBytes(MUON_WIRE_INDICES_BITMAP, edges[i], 10) == edges[i] / 8 + (edges[i] % 8 > 0), "entries %g", (double)edges[i]);
+    Check(MuonWireIndicesBytes(MUON_WIRE_INDICES_BITMAP, edges[i], 10) == Whole(edges[i]), "entries %g", (double)edges[i]);
     Check(MuonWireIndicesBytes(MUON_WIRE_INDICES_NONE, edges[i], 10) == 0, "entries %g", (double)edges[i]);
   }
   for (uint64_t entries = 0; entries < 700; entries++) {
-    for (uint64_t count = 0; count <= entries; count++) {
-      const uint64_t bitmap = Whole(entries), raw = count * WidthOf(entries);
-
-      Check(MuonWireChooseIndices(entries, count) == (raw < bitmap ? MUON_WIRE_INDICES_RAW : MUON_WIRE_INDICES_BITMAP), "entries %d, count %d", (int)entries, (int)count);
+    for (uint64_t count = 0; count <= entries; count++) Check(MuonWireChooseIndices(entries, count) == (count * WidthOf(entries) < Whole(entries) ? MUON_WIRE_INDICES_RAW : MUON_WIRE_INDICES_BITMAP), "entries %d, count %d", (int)entries, (int)count);
+  }
+  for (unsigned form = 0; form < 256; form++) {
+    for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
+      for (uint64_t count = 0; count < 602; count += form < 16 || count > 598 ? 1 : 599) CheckLayouts(form, shapes[s][0], shapes[s][1], count, 0);
     }
   }
+  for (unsigned parameter = 0; parameter < 256; parameter++) {
+    const unsigned width = parameter % 16, lengthlog = 4 + parameter / 16, right = width >= 2 && width <= 8 && lengthlog <= 16;
+    unsigned       back[2] = {0, 0};
 
-  /* The codec of the positions that a form gets */
-  for (uint64_t count = 0; count <= 300; count++) {
-    const MuonWireIndices few = MuonWireChooseIndices(300, count);
-
-    Check(MuonWireKindIndices(MUON_WIRE_SPARSE, 30, 10, count) == few && MuonWireKindIndices(MUON_WIRE_COLUMNS, 2, 300, count) == few, "count %d", (int)count);
-    Check(MuonWireKindIndices(MUON_WIRE_PERROW, 300, 2, count) == (count < 300 ? few : MUON_WIRE_INDICES_NONE), "count %d", (int)count);
-    Check(MuonWireKindIndices(MUON_WIRE_PERCOLUMN, 2, 300, count) == (count < 300 ? few : MUON_WIRE_INDICES_NONE), "count %d", (int)count);
-    Check(MuonWireKindIndices(MUON_WIRE_DENSE, 30, 10, 300) == MUON_WIRE_INDICES_NONE && MuonWireKindIndices(MUON_WIRE_LOWRANK, 300, 300, count) == MUON_WIRE_INDICES_NONE, "count %d", (int)count);
-    Check(MuonWireKindIndices(MUON_WIRE_WHOLEROWS, 300, 2, count) == few && MuonWireKindIndices(MUON_WIRE_WHOLECOLUMNS, 2, 300, count) == few, "count %d", (int)count);
-    Check(MuonWireKindIndices(MUON_WIRE_TRIPLES, 300, 300, count) == MUON_WIRE_INDICES_NONE, "count %d", (int)count);
+    Check((MuonWireBlocksOfParameter((uint8_t)parameter, &back[0], &back[1]) == MUON_WIRE_OK) == (right != 0), "parameter %u", parameter);
+    Check(!right || (back[0] == width && back[1] == lengthlog && MuonWireBlocksParameter(width, lengthlog) == parameter), "parameter %u", parameter);
+    for (unsigned form = 0; form < 16; form++) {
+      for (uint64_t count = 0; count < 602; count += count == 0 ? 599 : 1) CheckLayouts(form | parameter << 8, 12, 50, count, 0);
+    }
   }
-
-  /* Whole payloads: 12 x 50 has 600 entries, hence raw indices of two bytes */
-  for (unsigned values = 0; values < 4; values++) {
-    Takes(MUON_WIRE_DENSE, 0, values, 12, 50, 600, Whole(600 * bits[values]));
-    for (uint64_t count = 0; count <= 600; count++) Check(Positioned(MUON_WIRE_SPARSE, values, 12, 50, count, 75, 2 * count) == Whole(count * bits[values]), "codec %u", values);
-    for (uint64_t rank = 0; rank <= 12; rank++) Takes(MUON_WIRE_LOWRANK, 0, values, 12, 50, rank, Whole(12 * rank * bits[values]) + Whole(50 * rank * bits[values]));
-    for (unsigned indices = 1; indices < 256; indices++) {
-      Refused(MUON_WIRE_DENSE, indices, values, 12, 50, 600);
-      Refused(MUON_WIRE_LOWRANK, indices, values, 12, 50, 3);
-    }
-    for (unsigned form = MUON_WIRE_BLOCKS + 1; form < 256; form++) Refused(form, 0, values, 12, 50, 0);
-
-    /*
-       The forms of steps: places of 50 columns take 6 bits and the sign one, those of 12 rows 4 and one;
-       positions go with the lines that are missing only
-    */
-    for (uint64_t rank = 0; rank <= 12; rank++) Takes(MUON_WIRE_TRIPLES, 0, values, 12, 50, rank, Whole(rank * bits[values]) + Whole(12 * rank * bits[values]) + Whole(50 * rank * bits[values]));
-    for (uint64_t count = 0; count <= 50; count++) {
-      const uint64_t value = count > 0 ? Whole(bits[values]) : 0;
-
-      if (count < 12) Check(Positioned(MUON_WIRE_PERROW, values, 12, 50, count, 2, count) == Whole(7 * count) + value, "codec %u", values);
-      if (count < 50) Check(Positioned(MUON_WIRE_PERCOLUMN, values, 12, 50, count, 7, count) == Whole(5 * count) + value, "codec %u", values);
-      Check(Positioned(MUON_WIRE_COLUMNS, values, 12, 50, count, 7, count) == Whole(count * bits[values]) + Whole(12 * count * bits[values]), "codec %u", values);
-    }
-    Takes(MUON_WIRE_PERROW, 0, values, 12, 50, 12, 11 + Whole(bits[values]));
-    Takes(MUON_WIRE_PERCOLUMN, 0, values, 12, 50, 50, 32 + Whole(bits[values]));
-    for (unsigned indices = 0; indices < 256; indices++) {
-      Refused(MUON_WIRE_PERROW, indices, values, 12, 50, 13);
-      Refused(MUON_WIRE_PERCOLUMN, indices, values, 12, 50, 51);
-      Refused(MUON_WIRE_COLUMNS, indices, values, 12, 50, 51);
-      Refused(MUON_WIRE_COLUMNS, indices, values, 12, 50, most);
-      if (indices == 0) continue;
-      Refused(MUON_WIRE_PERROW, indices, values, 12, 50, 12);
-      Refused(MUON_WIRE_PERCOLUMN, indices, values, 12, 50, 50);
-    }
-
-    /* Everything or nothing; a seed of 8 bytes; lines that are whole; blocks of 2^4 to 2^16 */
-    Takes(MUON_WIRE_DENSE, 0, values, 12, 50, 0, 0);
-    Takes(MUON_WIRE_SIGNS, 0, values, 12, 50, 0, 0);
-    Takes(MUON_WIRE_SIGNS, 0, values, 12, 50, 600, 75 + Whole(bits[values]));
-    Takes(MUON_WIRE_SIGNS, 0, values, 7, 3, 21, 3 + Whole(bits[values]));
-    for (uint64_t count = 0; count <= 50; count++) {
-      Takes(MUON_WIRE_SEEDED, 0, values, 12, 50, count, 8 + Whole(count * bits[values]));
-      Check(Positioned(MUON_WIRE_WHOLECOLUMNS, values, 12, 50, count, 7, count) == Whole(12 * count * bits[values]), "codec %u", values);
-      Check(Positioned(MUON_WIRE_WHOLEROWS, values, 50, 12, count, 7, count) == Whole(12 * count * bits[values]), "codec %u", values);
-    }
-    for (unsigned indices = 0; indices < 256; indices++) {
-      Refused(MUON_WIRE_WHOLECOLUMNS, indices, values, 12, 50, 51);
-      Refused(MUON_WIRE_WHOLEROWS, indices, values, 12, 50, 13);
-      if (indices == 0) continue;
-      Refused(MUON_WIRE_SIGNS, indices, values, 12, 50, 600);
-      Refused(MUON_WIRE_SEEDED, indices, values, 12, 50, 6);
-      Refused(MUON_WIRE_BLOCKS | 4 << 8, indices, values, 12, 50, 600);
-    }
-    for (unsigned parameter = 0; parameter < 256; parameter++) {
-      const unsigned width = parameter % 16, lengthlog = 4 + parameter / 16, right = width >= 2 && width <= 8 && lengthlog <= 16;
-      unsigned       back[2] = {0, 0};
-
-      Check((MuonWireBlocksOfParameter((uint8_t)parameter, &back[0], &back[1]) == MUON_WIRE_OK) == (right != 0), "parameter %u", parameter);
-      Check(!right || (back[0] == width && back[1] == lengthlog && MuonWireBlocksParameter(width, lengthlog) == parameter), "parameter %u", parameter);
-      if (parameter > 0) Refused(MUON_WIRE_SIGNS | parameter << 8, 0, values, 12, 50, 600);
-      if (!right) Refused(MUON_WIRE_BLOCKS | parameter << 8, 0, values, 12, 50, 600);
-      else {
-        const uint64_t blocks = (600 >> lengthlog) + (600 % (1u << lengthlog) > 0);
-
-        Takes(MUON_WIRE_BLOCKS | parameter << 8, 0, values, 12, 50, 600, 75 * width + Whole(blocks * bits[values]));
-        Takes(MUON_WIRE_BLOCKS | parameter << 8, 0, values, 12, 50, 0, 0);
-        Refused(MUON_WIRE_BLOCKS | parameter << 8, 0, values, 12, 50, 599);
-      }
-    }
-    Check(MuonWireBlocksParameter(1, 4) == 0 && MuonWireBlocksParameter(9, 4) == 0 && MuonWireBlocksParameter(2, 3) == 0 && MuonWireBlocksParameter(2, 17) == 0, "no parameter");
-    Takes(MUON_WIRE_SIGNS, 0, values, limit, 1, limit, limit / 8 + Whole(bits[values]));
-    Takes(MUON_WIRE_BLOCKS | 8 << 8, 0, values, limit, 1, limit, limit + limit / 128 * bits[values]);
-
-    /* Empty layers, and the largest there may be */
-    Takes(MUON_WIRE_DENSE, 0, values, 0, 50, 0, 0);
-    Takes(MUON_WIRE_SPARSE, 1, values, 0, 50, 0, 0);
-    Takes(MUON_WIRE_SPARSE, 1, values, 50, 0, 0, 0);
-    Takes(MUON_WIRE_LOWRANK, 0, values, 50, 0, 0, 0);
-    Takes(MUON_WIRE_DENSE, 0, values, limit, 1, limit, limit / 8 * bits[values]);
-    Takes(MUON_WIRE_SPARSE, 1, values, limit / 2, 2, limit, limit / 8 + limit / 8 * bits[values]);
-    Takes(MUON_WIRE_LOWRANK, 0, values, limit >> 28, limit >> 28, limit >> 28, limit / 4 * bits[values]);
-    Takes(MUON_WIRE_TRIPLES, 0, values, limit >> 28, limit >> 28, limit >> 28, (limit / 4 + (limit >> 31)) * bits[values]);
-    Takes(MUON_WIRE_PERROW, 0, values, limit, 1, limit, limit / 8 + Whole(bits[values]));
-    Takes(MUON_WIRE_PERROW, 0, values, 1, limit, 1, 8 + Whole(bits[values]));
-    Takes(MUON_WIRE_COLUMNS, 1, values, 1, limit, limit, limit / 8 + limit / 4 * bits[values]);
-    for (size_t k = 0; k < sizeof(refused) / sizeof(refused[0]); k++) Refused(refused[k].form, refused[k].indices, values, refused[k].rows, refused[k].columns, refused[k].count);
-  }
-  for (unsigned values = 4; values < 256; values++) {
-    Refused(MUON_WIRE_DENSE, 0, values, 12, 50, 600);
-    Refused(MUON_WIRE_SPARSE, 1, values, 12, 50, 10);
-    Refused(MUON_WIRE_LOWRANK, 0, values, 12, 50, 3);
-  }
+  Check(MuonWireBlocksParameter(1, 4) == 0 && MuonWireBlocksParameter(9, 4) == 0 && MuonWireBlocksParameter(2, 3) == 0 && MuonWireBlocksParameter(2, 17) == 0, "no parameter");
+  for (size_t k = 0; k < sizeof(large) / sizeof(large[0]); k++) CheckLayouts(large[k].form, large[k].rows, large[k].columns, large[k].count, large[k].refused);
 }
 
 static void PacketRefused(unsigned char *packet, size_t length, const MuonWirePacket *expected, const char what[])

@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 /*TEST
 
   testset:
-    requires: double
+    requires: double !complex
     tolerance: 1e-3
     test:
       suffix: check

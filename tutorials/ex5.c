@@ -135,6 +135,7 @@ int main(int argc, char **argv)
 /*TEST
 
   testset:
+    requires: !complex
     output_file: output/ex5_check.out
     tolerance: 1e-3
     table: suffix | nsize | args

@@ -151,6 +151,9 @@ int main(int argc, char **argv)
 
 /*TEST
 
+  build:
+    requires: !complex
+
   testset:
     args: -dll_append ${BUILD}/lib/libpetscmuon.so -tao_type muon
     output_file: output/ex6_check.out

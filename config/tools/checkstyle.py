@@ -69,7 +69,7 @@ CODE_LINES = (
 # What names the version beside its one source, whole or its first two numbers: files and patterns
 VERSION_H = "include/petscmuonversion.h"
 VERSIONS = (
-  (r"debian/(control|rules|tests/\w+|.*(overrides|install))$|check-deb$", r"libpetscmuon(?:-real|\.so\.)(\d+\.\d+(?:\.\d+)?)"), (r"debian/changelog$", r"\A\S+ \((\S+)-\d"), (r"PETScMuon\.py$", r"self\.version += '(.*)'"),
+  (r"debian/(control|rules|tests/\w+|.*(overrides|install))$|check-deb$", r"libpetscmuon(?:-real|-complex|(?:_complex)?\.so\.)(\d+\.\d+(?:\.\d+)?)"), (r"debian/changelog$", r"\A\S+ \((\S+)-\d"), (r"PETScMuon\.py$", r"self\.version += '(.*)'"),
   (r"petscmuon/_library\.py$", r"^VERSION = \"(.*)\""), (r"CITATION\.cff$", r"^version: (\S+)"), (r"spack/package\.py$", r"version\(\"(\d.*?)\""), (r"conda/meta\.yaml$", r"set version = \"(.*?)\""), (r"CHANGELOG\.md$", r"\A# Changes\n\n(?:## Not released yet.*?\n)?## (\d\S*)")
 )
 

@@ -35,7 +35,7 @@ KEYS = {"suffix", "nsize", "args", "requires", "output_file", "filter", "filter_
 ADDING_KEYS = {"args", "requires", "env", "localrunfiles", "unused"}
 
 # Everything else is installed by config/bootstrap, so that its absence is a failure
-ALLOWED_SKIPS = {"cuda", "nvcc", "kokkos_kernels", "torch", "onednn", "complex", "pip", "setuptools", "wheel"}
+ALLOWED_SKIPS = {"cuda", "nvcc", "kokkos_kernels", "torch", "onednn", "pip", "setuptools", "wheel"}
 
 # A program in Python runs in one that has all of these that it requires
 PYTHON_MODULES = ("numpy", "matplotlib", "mpi4py", "petsc4py", "torch", "pip", "setuptools", "wheel")
@@ -191,7 +191,7 @@ class Config:
   def has(self, word):
     """(there, kind): kind is 'build' for what a build of PETSc decides, 'package' for optional packages, 'program' for what must be installed."""
     macro = re.sub(r"^defined\((\w+)\)$", r"\1", word)
-    kind = "build" if macro != word or word in ("single", "double", "debug", "sanitized") else "package" if word in ALLOWED_SKIPS else "program"
+    kind = "build" if macro != word or word in ("single", "double", "complex", "debug", "sanitized") else "package" if word in ALLOWED_SKIPS else "program"
     if word == "double":
       return "PETSC_USE_REAL_SINGLE" not in self.macros, kind
     if macro != word or word in MACROS:

@@ -50,6 +50,7 @@ PETSC_INTERN const MuonSlotOps MuonSlotBefore, MuonSlotAfter, MuonSlotHyperball;
 /* The state of all slots of a layer: by slots, then by blocks; or that of a type of layers */
 #define MUON_SLOTS_MOST 8
 struct _n_MuonSlots {
+  void          *data[MUON_SLOTS_MOST]; /* of the rows */
   PetscInt       count[MUON_SLOTS_MOST], nstates;
   MuonSlotState *state;
   MuonSlotStep   step; /* of the block that is moved */

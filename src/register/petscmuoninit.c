@@ -140,7 +140,10 @@ PetscErrorCode PetscMuonInitialized(PetscBool *initialized)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc calls this when it loads the library by -dll_append; it registers everything */
+#if defined(PETSC_USE_COMPLEX)
+  #define PetscDLLibraryRegister_petscmuon PetscDLLibraryRegister_petscmuon_complex
+#endif
+/* PETSc calls this, by the name of the library, when it loads the library by -dll_append; it registers everything */
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscmuon(void);
 PetscErrorCode              PetscDLLibraryRegister_petscmuon(void)
 {

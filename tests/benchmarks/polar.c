@@ -82,7 +82,7 @@ typedef struct {
 typedef struct {
   PetscInt       m, n, nrows;
   double        *G, *Q; /* whole, on every rank; the entries of G are singles, so that torch gets the same */
-  Mat            A, B;
+  TestInput      A, B;
   double         nuclear;
   PetscLogDouble products[PRECISIONS];
   Row            row[MAX_METHODS + 2];
@@ -225,47 +225,6 @@ static PetscErrorCode Judge(const Problem *problem, Row *row)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows of this rank, to the Mat or back; back, every rank gets the whole matrix */
-static PetscErrorCode CopyIn(Mat A, const double *G)
-{
-  PetscScalar *a;
-  PetscInt     m, n, lda, first, last;
-
-  PetscFunctionBeginUser;
-  PetscCall(MatGetSize(A, &m, &n));
-  PetscCall(MatGetOwnershipRange(A, &first, &last));
-  PetscCall(MatDenseGetLDA(A, &lda));
-  PetscCall(MatDenseGetArrayWrite(A, &a));
-  for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = first; i < last; i++) a[i - first + j * lda] = (PetscScalar)G[i + j * m];
-  }
-  PetscCall(MatDenseRestoreArrayWrite(A, &a));
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CopyOut(Mat A, double *Q)
-{
-  const PetscScalar *a;
-  PetscInt           m, n, lda, first, last;
-  PetscMPIInt        count;
-
-  PetscFunctionBeginUser;
-  PetscCall(MatGetSize(A, &m, &n));
-  PetscCall(MatGetOwnershipRange(A, &first, &last));
-  PetscCall(MatDenseGetLDA(A, &lda));
-  PetscCall(PetscMPIIntCast(m * n, &count));
-  PetscCall(PetscArrayzero(Q, m * n));
-  PetscCall(MatDenseGetArrayRead(A, &a));
-  for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = first; i < last; i++) Q[i + j * m] = (double)PetscRealPart(a[i - first + j * lda]);
-  }
-  PetscCall(MatDenseRestoreArrayRead(A, &a));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, Q, count, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    An object with the options of the method and no others, so that no row depends on the command line but that
    called options
@@ -339,7 +298,7 @@ static PetscErrorCode TimeMethod(const Plan *plan, PetscInt shape, Problem *prob
     PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
     PetscCall(PetscGetFlops(&before));
     PetscCall(Now(&start));
-    PetscCall(MuonPolarApply(polar, problem->A, problem->B, &status));
+    PetscCall(MuonPolarApply(polar, problem->A.mat, problem->B.mat, &status));
     PetscCall(Elapsed(start, &seconds));
     PetscCall(PetscGetFlops(&after));
     if (r >= 0) times[r] = seconds;
@@ -351,7 +310,7 @@ static PetscErrorCode TimeMethod(const Plan *plan, PetscInt shape, Problem *prob
     row->seconds  = median;
     row->best     = (PetscLogDouble)times[0];
     row->products = problem->products[row->precision];
-    PetscCall(CopyOut(problem->B, problem->Q));
+    PetscCall(TestGet(&problem->B, problem->Q));
     PetscCall(Judge(problem, row));
     PetscCall(Dump(plan, problem, shape, row));
   } else PetscCall(PetscSNPrintf(row->note, sizeof(row->note), "failed: %s", MuonStatuses[status]));
@@ -360,36 +319,21 @@ static PetscErrorCode TimeMethod(const Plan *plan, PetscInt shape, Problem *prob
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode WriteSingles(const char path[], PetscInt count, const double *G)
+/* x to a file of singles, or from it */
+static PetscErrorCode MoveSingles(PetscBool write, const char path[], PetscInt count, double *x)
 {
-  float *g;
-  FILE  *file;
+  FILE  *file = fopen(path, write ? "wb" : "rb");
+  float *s;
+  size_t moved;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscMalloc1(count, &g));
-  for (PetscInt i = 0; i < count; i++) g[i] = (float)G[i];
-  file = fopen(path, "wb");
-  PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);
-  PetscCheck(fwrite(g, sizeof(float), (size_t)count, file) == (size_t)count && fclose(file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", path);
-  PetscCall(PetscFree(g));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ReadSingles(const char path[], PetscInt count, double *Q)
-{
-  float *q;
-  FILE  *file;
-  size_t found;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc1(count, &q));
-  file = fopen(path, "rb");
-  PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot read %s", path);
-  found = fread(q, sizeof(float), (size_t)count, file);
-  fclose(file);
-  PetscCheck(found == (size_t)count, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s is too short", path);
-  for (PetscInt i = 0; i < count; i++) Q[i] = (double)q[i];
-  PetscCall(PetscFree(q));
+  PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot open %s", path);
+  PetscCall(PetscMalloc1(count, &s));
+  for (PetscInt i = 0; i < count; i++) s[i] = (float)x[i];
+  moved = write ? fwrite(s, sizeof(float), (size_t)count, file) : fread(s, sizeof(float), (size_t)count, file);
+  PetscCheck(fclose(file) == 0 && moved == (size_t)count, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "%zu of %" PetscInt_FMT " numbers of %s", moved, count, path);
+  for (PetscInt i = 0; i < count; i++) x[i] = (double)s[i];
+  PetscCall(PetscFree(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -428,7 +372,7 @@ static PetscErrorCode ReadTorchRow(const Plan *plan, PetscInt shape, Problem *pr
   row->flops = row->promised = TorchFlops(problem->m, problem->n);
   PetscCall(PetscFree(times));
   PetscCall(PetscSNPrintf(path, sizeof(path), "%s/Q-%s.f32", folder, precision));
-  PetscCall(ReadSingles(path, problem->m * problem->n, problem->Q));
+  PetscCall(MoveSingles(PETSC_FALSE, path, problem->m * problem->n, problem->Q));
   PetscCall(Judge(problem, row));
   PetscCall(Dump(plan, problem, shape, row));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -460,7 +404,7 @@ static PetscErrorCode TimeTorch(const Plan *plan, PetscInt shape, Problem *probl
   PetscCall(PetscStrlcat(folder, "/petscmuon-XXXXXX", sizeof(folder)));
   PetscCall(PetscMkdtemp(folder));
   PetscCall(PetscSNPrintf(path, sizeof(path), "%s/G.f32", folder));
-  PetscCall(WriteSingles(path, problem->m * problem->n, problem->G));
+  PetscCall(MoveSingles(PETSC_TRUE, path, problem->m * problem->n, problem->G));
   PetscCall(PetscSNPrintf(command, sizeof(command), "OMP_NUM_THREADS=%d %s '%s' %d %d ", (int)plan->threads, plan->torch, script, (int)problem->m, (int)problem->n));
   PetscCall(PetscSNPrintf(line, sizeof(line), "%d %d %s '%s'", (int)plan->threads, (int)plan->repetitions, Clocks[ticks], folder));
   PetscCall(PetscStrlcat(command, line, sizeof(command)));
@@ -559,9 +503,8 @@ static PetscErrorCode RunShape(const Plan *plan, PetscInt shape, FILE *csv)
   PetscCall(FillMatrix(plan, &problem));
   PetscCall(NuclearNorm(problem.m, problem.n, problem.G, &problem.nuclear));
   PetscCall(Dump(plan, &problem, shape, NULL));
-  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, problem.m, problem.n, NULL, &problem.A));
-  PetscCall(CopyIn(problem.A, problem.G));
-  PetscCall(MatDuplicate(problem.A, MAT_DO_NOT_COPY_VALUES, &problem.B));
+  PetscCall(TestCreate(TEST_MAT, TEST_EVEN, (int)problem.m, (int)problem.n, 0, problem.G, &problem.A));
+  PetscCall(TestCreate(TEST_MAT, TEST_EVEN, (int)problem.m, (int)problem.n, 0, NULL, &problem.B));
   PetscCall(MeasureAllProducts(plan, &problem, used));
   for (PetscInt i = 0; i < plan->nmethods; i++) PetscCall(TimeMethod(plan, shape, &problem, &plan->method[i]));
   if (plan->torch[0] != '\0' && size == 1) PetscCall(TimeTorch(plan, shape, &problem));
@@ -569,8 +512,8 @@ static PetscErrorCode RunShape(const Plan *plan, PetscInt shape, FILE *csv)
   for (PetscInt i = 0; i < plan->nmethods; i++) problem.row[i].products = problem.products[problem.row[i].precision];
   PetscCall(PrintTable(plan, &problem));
   if (csv != NULL) PetscCall(WriteCSV(plan, &problem, csv));
-  PetscCall(MatDestroy(&problem.A));
-  PetscCall(MatDestroy(&problem.B));
+  PetscCall(TestDestroy(&problem.A));
+  PetscCall(TestDestroy(&problem.B));
   PetscCall(PetscFree2(problem.G, problem.Q));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

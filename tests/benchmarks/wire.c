@@ -596,12 +596,10 @@ int main(int argc, char **argv)
   testset:
     args: -benchmark_rows 100 -benchmark_columns 70 -benchmark_rank_rows 20 -benchmark_repetitions 1 -benchmark_model_divide 32
     requires: double
-    test:
-      suffix: rows
-      filter: sed -n -e '/^rates/,/^$/p' | cut -c 1-31 | grep "^[gl]" | sed 's, *$,,'
+    # Each row of the costs has one of rates
     test:
       suffix: costs
-      filter: sed -n -e '/^costs/,/^Aim/p' | grep -v -e rankk -e topsvd -e powersgd
+      filter: awk '/^costs/ {c = 1} /^rates/ {r = 1} r && /^[gl]/ {n++} c && !/rankk|topsvd|powersgd|^la|^lo/; /^Aim/ {c = 0} END {print n " rates"}'
     test:
       suffix: headers
       args: -benchmark_compressor identity

@@ -35,7 +35,8 @@ run make/ex1
 
 PKG_CONFIG_PATH=$prefix/lib/pkgconfig:$PETSC_DIR/$PETSC_ARCH/lib/pkgconfig:$SLEPC_DIR/$PETSC_ARCH/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 export PKG_CONFIG_PATH
-$PCC "$PETSCMUON_DIR/tests/install/ex1.c" -o pkgconfig/ex1 $(pkg-config --cflags --libs petscmuon) -lm
+name=$(basename "$prefix"/lib/pkgconfig/*.pc .pc)
+$PCC "$PETSCMUON_DIR/tests/install/ex1.c" -o pkgconfig/ex1 $(pkg-config --cflags --libs "$name") -lm
 run pkgconfig/ex1
 
 # The Fortran module is compiled beside the program, and the Python package finds the library by its own place
@@ -56,8 +57,8 @@ MAKEFLAGS= "$MAKE" --no-print-directory -C tutorial -f Makefile.user ex1 PETSCMU
 mkdir other
 cp "$prefix"/include/petscmuon*.h other
 sed -i 's/\(VERSION_MINOR *\).*/\19/' other/petscmuonversion.h
-$PCC -Iother "$PETSCMUON_DIR/tutorials/ex1.c" -o other/ex1 $(pkg-config --cflags --libs petscmuon) -lm
-if "$MPIEXEC" -n 1 other/ex1 > other.log 2>&1 || ! grep -q "headers of PetscMuon 0.9.*the library that it runs with is $(pkg-config --modversion petscmuon)" other.log; then cat other.log; exit 1; fi
+$PCC -Iother "$PETSCMUON_DIR/tutorials/ex1.c" -o other/ex1 $(pkg-config --cflags --libs "$name") -lm
+if "$MPIEXEC" -n 1 other/ex1 > other.log 2>&1 || ! grep -q "headers of PetscMuon 0.9.*the library that it runs with is $(pkg-config --modversion "$name")" other.log; then cat other.log; exit 1; fi
 
 if command -v cmake > /dev/null; then
   cp "$PETSCMUON_DIR/tests/install/ex1.c" "$prefix/share/petscmuon/CMakeLists.txt" cmake

@@ -31,7 +31,7 @@ def make(targets, words):
 recipe = next(node for node in spack.body if isinstance(node, ast.ClassDef))
 calls = [node for node in ast.walk(recipe) if isinstance(node, ast.Call)]
 named = lambda function: [call.args[0].value for call in calls if getattr(call.func, "id", "") == function and isinstance(call.args[0], ast.Constant)]
-assert set(named("variant")) == {"kokkos", "cuda", "python", "fortran"}, named("variant")
+assert set(named("variant")) == {"kokkos", "cuda", "complex", "python", "fortran"}, named("variant")
 assert {"mpi", "petsc@3.18: +shared"} <= set(named("depends_on"))
 words = ["".join(part.value if isinstance(part, ast.Constant) else "X" for part in node.values) if isinstance(node, ast.JoinedStr) else node.value
          for function in recipe.body if isinstance(function, ast.FunctionDef) and function.name == "arguments" for node in ast.walk(function)

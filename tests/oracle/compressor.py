@@ -2,13 +2,12 @@
 
     compressor.py DIR    check what tests/compressor_oracle.c wrote into DIR
 
-Every message is parsed and decoded here, its contents are computed again from what was compressed, and its costs from the decoded arrays.
+Every message is decoded by wire.py, its contents are computed again from what was compressed, and its costs from the decoded arrays.
 
 The matrices of this file are those of the wire: their rows are the lines of an array, one behind the other in memory. They are the columns of a matrix that is stored by columns and the rows of one that is stored by rows.
 """
 import math
 import os
-import struct
 import sys
 from fractions import Fraction
 
@@ -19,9 +18,7 @@ from entropy import entropy
 from philox import Stream, philox
 from subset import subset
 
-NAMES = {'double': 0, 'single': 1, 'bf16': 2, 'natural': 3, '2bit': 5}
-WIDTHS = {0: 64, 1: 32, 2: 16, 3: 9}
-GAPS, CODED = 3, 4
+NAMES = {'double': wire.DOUBLE, 'single': wire.SINGLE, 'bf16': wire.BF16, 'natural': wire.NATURAL, '2bit': wire.TWOBIT}
 
 
 def fnv1a(name):
@@ -29,132 +26,6 @@ def fnv1a(name):
     for byte in name.encode():
         value = (value ^ byte) * 16777619 & 0xFFFFFFFF
     return value
-
-
-# ---- Reading a message
-
-def fields(section, width, number):
-    stream = int.from_bytes(section, 'little')
-    assert stream >> width * number == 0, 'padding'
-    return [stream >> width * i & (1 << width) - 1 for i in range(number)]
-
-
-def natural_value(code):
-    exponent = code & 255
-    assert exponent != 255 and code != 256, code
-    return 0.0 if exponent == 0 else (-1.0 if code >> 8 else 1.0) * 2.0 ** (exponent - 127)
-
-
-def read_values(codec, section, number):
-    if codec == CODED:
-        values, used = wire.decode_coded(number, section)
-        assert used == len(section), 'length of the values'
-        return values
-    if codec == NAMES['2bit']:
-        return wire.decode_values(codec, number, section)
-    assert len(section) == -(-number * WIDTHS[codec] // 8), 'length of the values'
-    if codec == 0:
-        return np.array(struct.unpack('<%dd' % number, section))
-    if codec == 1:
-        return np.array(struct.unpack('<%df' % number, section))
-    if codec == 2:
-        raw = np.array(struct.unpack('<%dH' % number, section), dtype=np.uint32)
-        return (raw << np.uint32(16)).view(np.float32).astype(float)
-    return np.array([natural_value(code) for code in fields(section, 9, number)])
-
-
-def read_positions(indices, numbered, count, payload):
-    """The positions and the bytes that they take; of the three codecs the shortest must have been chosen."""
-    width = 1
-    while 256 ** width < numbered:
-        width += 1
-    bitmap, raw = -(-numbered // 8), width * count
-    if indices == GAPS:
-        positions, head = wire.decode_gaps(numbered, count, payload)
-        assert head < min(bitmap, raw), 'gaps are not the smaller codec of positions'
-    else:
-        head = min(bitmap, raw)
-        assert indices == (2 if raw < bitmap else 1), 'not the smaller codec of positions'
-    if indices == 1:
-        positions = [k for k, bit in enumerate(fields(payload[:bitmap], 1, numbered)) if bit]
-    elif indices == 2:
-        positions = [int.from_bytes(payload[width * i:width * i + width], 'little') for i in range(count)]
-    assert indices == GAPS or head <= len(wire.encode_gaps(numbered, positions)), 'gaps are the smaller codec of positions'
-    assert len(positions) == count and positions == sorted(set(positions)), 'positions'
-    return positions, head
-
-
-class Message:
-    def __init__(self, data, m, n):
-        (self.layer, self.form, self.indices, codec, parameter, self.count, length), head = wire.read_header(data)
-        payload, d = data[head:], m * n
-        self.codec = 3 if codec == CODED else codec
-        assert (parameter == 0 or self.form == 11) and length == len(payload), 'header'
-        self.positions, sections = None, None
-        if self.form == 0:
-            assert self.indices == 0 and self.count in (0, d), 'dense header'
-            self.values = read_values(codec, payload, self.count)
-            if self.count == 0:
-                self.matrix = np.zeros((m, n))
-            else:
-                self.matrix = self.values.reshape(m, n)
-        elif self.form == 1:
-            self.positions, head = read_positions(self.indices, d, self.count, payload)
-            self.section = payload[head:]
-            self.values = read_values(codec, self.section, self.count)
-            self.matrix = np.zeros(d)
-            self.matrix[self.positions] = self.values
-            self.matrix = self.matrix.reshape(m, n)
-        elif self.form == 3:
-            assert self.indices == 0 and self.count == d, 'signs header'
-            signs = fields(payload[:-(-d // 8)], 1, d)
-            self.values = read_values(codec, payload[-(-d // 8):], 1)
-            assert self.values[0] > 0, 'magnitude'
-            self.matrix = (self.values[0] * (2.0 * np.array(signs) - 1)).reshape(m, n)
-        elif self.form == 11:
-            assert self.indices in (0, wire.LEVELS) and self.count == d, 'blocks header'
-            self.bits, self.length = parameter & 15, 16 << (parameter >> 4)
-            packed = middle = -(-d * self.bits // 8)
-            if self.indices == wire.LEVELS:
-                codes, middle = wire.decode_codes(d, payload, self.bits)
-                self.codes = np.array(codes)
-                assert middle < packed, 'coded entries are not the smaller codec'
-            else:
-                self.codes = np.array(fields(payload[:middle], self.bits, d))
-                assert packed <= len(wire.encode_codes(self.codes.tolist(), self.bits)), 'coded entries are the smaller codec'
-            self.values = read_values(codec, payload[middle:], -(-d // self.length))
-            assert np.all(self.values >= 0) and not np.any(self.codes == 1), 'scales and codes'
-            # With the level for a unit, so that the type can say what it is worth
-            self.matrix = (np.where(self.codes % 2 == 1, -1.0, 1.0) * (self.codes // 2)).reshape(m, n)
-        elif self.form == 8:
-            assert self.indices == 0 and self.count <= d, 'seeded header'
-            self.seed = int.from_bytes(payload[:8], 'little')
-            self.positions = subset(d, self.count, self.seed)
-            self.values = read_values(codec, payload[8:], self.count)
-            self.matrix = np.zeros(d)
-            self.matrix[self.positions] = self.values
-            self.matrix = self.matrix.reshape(m, n)
-        elif self.form in (9, 10):
-            lines, length = (n, m) if self.form == 9 else (m, n)
-            self.positions, head = read_positions(self.indices, lines, self.count, payload)
-            self.values = read_values(codec, payload[head:], self.count * length)
-            self.matrix = np.zeros((lines, length))
-            self.matrix[self.positions] = self.values.reshape(self.count, length)
-            self.matrix = self.matrix.T if self.form == 9 else self.matrix
-        else:
-            assert self.form == 2 and self.indices == 0 and self.count <= min(m, n), 'low-rank header'
-            left, right = self.count * m, self.count * n
-            middle = wire.decode_coded(left, payload)[1] if codec == CODED else -(-left * WIDTHS[codec] // 8)
-            self.values = np.concatenate([read_values(codec, payload[:middle], left), read_values(codec, payload[middle:], right)])
-            sections = [left, right]
-            self.P = self.values[:self.count * m].reshape(self.count, m).T
-            self.Q = self.values[self.count * m:].reshape(self.count, n).T
-            self.matrix = self.P @ self.Q.T
-        # Natural values are sent in the shorter of their two codecs
-        if self.codec == 3:
-            parts = np.split(self.values, np.cumsum(sections)[:-1]) if sections else [self.values]
-            packed, coded = sum(-(-9 * len(part) // 8) for part in parts), sum(len(wire.encode_coded(part)) for part in parts)
-            assert codec == (CODED if coded < packed else 3), 'not the smaller codec of values'
 
 
 # ---- Compressing again
@@ -218,7 +89,7 @@ def parts(most, entries):
 
 # ---- The formula of the paper
 
-def paper(kind, values, ratio, rank, m, n, bits, quantization, entries):
+def paper(kind, values, ratio, m, n, bits, quantization, entries):
     value = 16 if values in ('natural', 'bf16', '2bit') else 32
     if kind == 'identity':
         return 32 * m * n
@@ -237,34 +108,69 @@ def paper(kind, values, ratio, rank, m, n, bits, quantization, entries):
         return kept(ratio, lines) * (length * value + math.ceil(math.log2(lines)))
     if kind in ('topk', 'randk'):
         return sum(kept(ratio, len(part)) for part in parts(m * n, entries)) * (value + (bits if bits >= 0 else math.ceil(math.log2(m * n))))
-    return (kept(ratio, min(m, n)) if rank < 0 else min(rank, min(m, n))) * (m + n) * value
+    raise AssertionError(kind)
 
 
-class Case:
-    def __init__(self, folder, line, scalar):
-        (number, self.kind, ratio, rank, self.values, m, n, seed, layer, sender, direction, step, bits, self.paper, self.encoded, self.entropy, self.alpha, norm, self.native, order, entries) = line.split()
-        self.ties = int(number) % 3 == 1  # of which the first are kept, side by side
-        self.entries = int(entries) or int(m) * int(n)
-        self.norm = float(norm)
-        self.shape, self.rowmajor, self.ratio, self.rank, self.bits = (int(m), int(n)), order == 'rows', float(ratio), int(rank), int(bits)
-        self.m, self.n = self.shape if self.rowmajor else self.shape[::-1]
-        self.factor = self.ratio  # as it is multiplied with, and not as it was meant
-        if scalar == 'single':
-            self.ratio = float(np.format_float_positional(np.float32(self.ratio)))
-        # Of the entries, and of PETSc's scalars
-        self.scalar = scalar
-        # Bits, length of a block and norm, as tests/compressor_oracle.c chooses them
-        self.quantization = 2 + int(number) % 7, 16 << int(number) % 4, 'l2' if int(number) // 7 % 2 else 'max'
+# ---- What tests/compressor_oracle.c writes
+
+class Written:
+    """A compressor, by its type and keys, and of which arrays."""
+
+    def __init__(self, fields, scalar):
+        (_, self.number, m, n, seed, layer, sender, direction, self.alpha, self.native, order, self.kind, *words), self.scalar = fields, scalar
+        self.keys = dict(zip(words[::2], words[1::2]))
+        self.shape, self.rowmajor = (int(m), int(n)), order == 'rows'
+        self.m, self.n = self.lines = self.shape if self.rowmajor else self.shape[::-1]
+        self.ratio, self.rank, self.values = float(self.keys.get('ratio', 0.1)), int(self.keys.get('rank', -1)), self.keys.get('values', 'single')
+        self.factor = float(np.float32(self.ratio)) if scalar == 'single' else self.ratio  # as it is multiplied with, and not as it was meant
+        # Of the entries, and of PETSc's scalars, in which SLEPc computes
         self.epsilon = 2.0 ** -23 if self.native == 'single' else 2.0 ** -52
-        # SLEPc computes in PETSc's scalars; tolerance is that of its solvers, relative to the largest singular value
-        coarse = 'single' in (self.native, scalar)
-        self.unit, self.tolerance = (2.0 ** -23, 1e-5) if coarse else (2.0 ** -52, 1e-8)
+        self.unit = 2.0 ** -23 if 'single' in (self.native, scalar) else 2.0 ** -52
         self.layer = fnv1a(layer)
-        self.stream = Stream(int(seed), self.layer, int(step), int(sender), int(direction))
-        read = lambda name: np.fromfile(os.path.join(folder, number + '.' + name)).reshape(self.m, self.n)
-        self.T, self.R, self.decoded, self.sum = read('T'), read('R'), read('decoded'), read('sum')
-        with open(os.path.join(folder, number + '.message'), 'rb') as file:
-            self.data = file.read()
+        self.stream_of = lambda step: Stream(int(seed), self.layer, step, int(sender), int(direction))
+
+    def read(self, fields, path):
+        """Step, whether it took effect, costs; what was compressed, what the message decodes to, and the message."""
+        _, step, committed, *costs = fields
+        with open(path, 'rb') as file:
+            data = file.read()
+        size = 8 * self.m * self.n
+        X, decoded = (np.frombuffer(data[first:first + size]).reshape(self.lines) for first in (0, size))
+        return int(step), committed == '1', [float(cost) for cost in costs], X, decoded, data[2 * size:]
+
+    def check_costs(self, costs, paper, message, data):
+        assert costs[0] == paper, 'paper bits'
+        assert costs[1] == 8 * len(data), 'encoded bits'
+        bound = entropy(message)
+        assert abs(costs[2] - bound) <= 1e-9 * (bound + 1), 'entropy %.17g, expected %g' % (costs[2], bound)
+
+
+def check_written(program, kind, folder):
+    """Checks every message of all cases; returns their number, and the scalar."""
+    messages = 0
+    with open(os.path.join(folder, 'cases')) as file:
+        scalar, *lines = file.read().splitlines()
+    assert scalar in ('double', 'single'), 'cases'
+    for line in lines:
+        fields = line.split()
+        try:
+            if fields[0] == 'case':
+                case, k, what = kind(fields, scalar), 0, line
+                continue
+            case.check(*case.read(fields, os.path.join(folder, '%s.%d' % (case.number, k))))
+        except (AssertionError, wire.Corrupt) as error:
+            sys.exit('%s: %s\n  %s\n  %s' % (program, error, what, line))
+        k, messages = k + 1, messages + 1
+    return messages, scalar
+
+
+class Case(Written):
+    def __init__(self, fields, scalar):
+        super().__init__(fields, scalar)
+        self.ties = int(self.number) % 3 == 1  # of which the first are kept, side by side
+        self.entries = int(self.keys.get('block_entries', 0)) or self.m * self.n
+        self.norm, self.bits = float(self.keys.get('line_norm', 2)), int(self.keys.get('paper_index_bits', -1))
+        self.quantization = tuple(int(self.keys.get(key, 0)) for key in ('bits', 'qsgd_block_length')) + (self.keys.get('qsgd_block_norm'),)
 
     def codec(self):
         if self.kind == 'identity':
@@ -275,29 +181,24 @@ class Case:
             return 2
         return NAMES[self.native if self.values == 'native' else self.values]
 
-    def check(self):
-        message = Message(self.data, self.m, self.n)
-        assert message.layer == self.layer and message.codec == self.codec(), 'header'
-        residual = self.T - self.R
-        if self.native == 'single':
-            residual = residual.astype(np.float32).astype(float)
+    def check(self, step, committed, costs, residual, decoded, data):
+        message = wire.decode_message(data, self.layer, self.m, self.n)
+        compact = wire.compact(message)
+        assert (message.indices, message.values) == (compact.indices, compact.values), 'not the smallest codecs'
+        message.codec = wire.NATURAL if message.values == wire.CODED else message.values
+        message.matrix = message.matrix()
+        assert message.codec == self.codec(), 'codec'
+        self.stream, self.decoded, self.data = self.stream_of(step), decoded, data
         getattr(self, 'check_' + self.kind)(message, residual)
-        # Adding half of it: two roundings, and for a product one for each of its terms
-        terms = message.count + 2 if self.kind == 'rankk' else 2
-        size = np.abs(message.P) @ np.abs(message.Q).T if self.kind == 'rankk' else np.abs(message.matrix)
-        assert np.all(np.abs(self.R + 0.5 * message.matrix - self.sum) <= self.epsilon * (np.abs(self.R) + terms * size)), 'sum'
-        assert float(self.encoded) == 8 * len(self.data), 'encoded bits'
         if self.entries == 4096 and not self.ties:
             # The logarithm of the choices of 1/64 is 7.43 bits an entry, to which Golomb codes add 3% at most; 2.5 bits of a value; header and chunk have 13 bytes
-            bits = (float(self.encoded) - 8 * 13) / message.count
-            assert message.indices == GAPS and 9.85 < bits < 1.03 * 7.43 + 2.5, '%g bits a kept entry' % bits
-            assert float(self.encoded) <= 1.03 * float(self.entropy) + 8 * 13, 'more than the entropy'
-        assert float(self.paper) == paper(self.kind, self.values, self.factor if self.kind == 'dropout' else self.ratio, self.rank, *self.shape, self.bits, self.quantization, self.entries), 'paper bits'
-        bound = entropy(wire.decode_message(self.data, self.layer, self.m, self.n))
-        assert abs(float(self.entropy) - bound) <= 1e-9 * (bound + 1), 'entropy %s, expected %g' % (self.entropy, bound)
+            bits = (costs[1] - 8 * 13) / message.count
+            assert message.indices == wire.GAPS and 9.85 < bits < 1.03 * 7.43 + 2.5, '%g bits a kept entry' % bits
+            assert costs[1] <= 1.03 * costs[2] + 8 * 13, 'more than the entropy'
+        self.check_costs(costs, paper(self.kind, self.values, self.factor if self.kind == 'dropout' else self.ratio, *self.shape, self.bits, self.quantization, self.entries), message, data)
 
     def check_identity(self, message, residual):
-        assert message.form == 0 and np.array_equal(message.matrix, self.T) and np.array_equal(self.decoded, self.T), 'identity'
+        assert message.form == 0 and np.array_equal(message.matrix, residual) and np.array_equal(self.decoded, residual), 'identity'
 
     def check_natural(self, message, residual):
         assert message.form == 0
@@ -361,10 +262,10 @@ class Case:
         around = [mean * (1 + k * residual.size * 2.0 ** -53) for k in (-1, 0, 1)]
         if message.codec == 0:
             low, high = (around[0], around[2]) if self.native == 'double' else (np.float32(mean), np.float32(mean))
-            assert low <= message.values[0] <= high, 'magnitude'
+            assert low <= message.x[0] <= high, 'magnitude'
         else:
             around = [float(np.float32(a)) for a in around] if self.native == 'single' else around
-            assert message.values[0] in [rounded(message.codec, [a], [0], self.stream)[0] for a in around], 'magnitude'
+            assert message.x[0] in [rounded(message.codec, [a], [0], self.stream)[0] for a in around], 'magnitude'
         self.check_alpha((1 - self.rounding()) / residual.size, 4)
 
     def round_up(self, codec, x):
@@ -376,12 +277,12 @@ class Case:
 
     def check_qsgd(self, message, residual):
         bits, length, norm = self.quantization
-        assert message.form == 11 and message.bits == bits and message.length == length, 'header'
+        assert message.form == wire.BLOCKS and (message.parameter & 15, 16 << (message.parameter >> 4)) == (bits, length), 'header'
         scalar = np.float32 if self.native == 'single' else np.float64
         s, flat = 2 ** (bits - 1) - 1, residual.ravel()
         words = np.array([self.stream.word(e) for e in range(flat.size)])
         codes, decoded = [], []
-        for b, scale in enumerate(message.values):
+        for b, scale in enumerate(message.x):
             x = flat[length * b:length * (b + 1)]
             if norm == 'max':
                 assert scale == self.round_up(message.codec, float(np.max(np.abs(x)))), 'scale'
@@ -396,7 +297,7 @@ class Case:
             codes += list(2 * level + ((x < 0) & (level > 0)))
             step = scalar(scale) / scalar(s)
             decoded += list(np.where(x < 0, -1, 1).astype(scalar) * (level.astype(scalar) * step) + scalar(0))
-        assert np.array_equal(message.codes, np.array(codes)), 'codes'
+        assert np.array_equal(message.entries, codes), 'codes'
         message.matrix = np.array(decoded, dtype=float).reshape(self.m, self.n)
         assert np.array_equal(message.matrix, self.decoded), 'decoded'
         # omega for scales that are not rounded, or hardly
@@ -420,7 +321,7 @@ class Case:
         expected[chosen] = rounded(message.codec, flat[chosen], chosen, self.stream)
         assert np.array_equal(message.matrix.ravel(), expected) and np.array_equal(self.decoded.ravel(), expected), 'values'
         # Other codes and magnitudes may say the same
-        assert self.values != '2bit' or message.section == wire.encode_values(message.codec, flat[chosen].astype(np.float32)), 'two bits'
+        assert self.values != '2bit' or self.data.endswith(wire.encode_values(message.codec, flat[chosen].astype(np.float32))), 'two bits'
         if self.values in ('native', '2bit'):
             self.check_alpha(-1 if self.values == '2bit' else min(kept(self.ratio, len(part)) / len(part) for part in parts(flat.size, self.entries)), 4)
 
@@ -429,6 +330,7 @@ class Case:
         words = philox([0xFFFFFFFF] + self.stream.rest, self.stream.key)
         assert message.form == 8 and message.seed == words[0] + (words[1] << 32), 'seed'
         assert message.count == kept(self.ratio, flat.size), 'count'
+        message.positions = subset(flat.size, message.count, message.seed)
         expected = np.zeros(flat.size)
         expected[message.positions] = rounded(message.codec, flat[message.positions], message.positions, self.stream)
         assert np.array_equal(message.matrix.ravel(), expected) and np.array_equal(self.decoded.ravel(), expected), 'values'
@@ -464,76 +366,14 @@ class Case:
         codec = 1 - self.rounding()
         self.check_alpha(codec * part, 8)
 
-    def check_rankk(self, message, residual):
-        m, n = self.m, self.n
-        rank = min(self.rank, min(m, n)) if self.rank >= 0 else kept(self.ratio, min(m, n))
-        U, s, Vt = np.linalg.svd(residual, full_matrices=False)
-        # Where the solver forms a Gram matrix, triples below sqrt(eps) sigma_1 have no digits
-        least = min(rank, int((s > 10 * math.sqrt(self.unit) * s[0]).sum()))
-        assert message.form == 2 and message.count <= min(rank, int((s > 0).sum())), 'rank'
-        assert message.count >= least, 'rank %d of %d' % (message.count, least)
-        product = np.abs(message.P) @ np.abs(message.Q).T
-        assert np.all(np.abs(message.matrix - self.decoded) <= (message.count + 1) * self.epsilon * product), 'product'
-        all_, tail = float(np.sum(s ** 2)), float(np.sum(s[rank:] ** 2))
-        error = float(np.sum((residual - message.matrix) ** 2))
-        slack = (100 * max(m, n) * self.unit) * all_
-        if message.codec < 2 and (message.codec == 0 or self.native == 'single'):
-            # Eckart and Young: no other matrix of that rank is closer
-            assert tail - slack <= error <= tail + slack, 'error %g, the best is %g' % (error, tail)
-        if message.codec != 3:
-            assert self.native != self.scalar or error <= (1 - float(self.alpha)) * all_ + slack, 'alpha'
-            # The factors share the singular values: columns of equal length, and orthogonal up to the rounding of their entries
-            unit = {0: 2.0 ** -52, 1: 2.0 ** -24, 2: 2.0 ** -8}[message.codec] + self.tolerance
-            for F in (message.P, message.Q):
-                gram = F.T @ F
-                assert np.all(np.abs(gram - np.diag(s[:message.count])) <= 4 * unit * s[0]), 'factors'
-        else:
-            # The factors before their rounding are known up to a sign a column and the rounding of the solver: what is far from the border of a decision must agree
-            expected, certain = [], []
-            for F, X in ((message.P, U), (message.Q, Vt.T)):
-                for k in range(message.count):
-                    x = X[:, k] * math.sqrt(s[k])
-                    gap = min([abs(s[k] - s[l]) for l in range(len(s)) if l != k] + [s[k]])
-                    error = 10 * self.tolerance * s[0] / gap if gap > 0 else 1.0
-                    expected.append((x, error))
-            self.check_factors(message, expected)
 
-    def check_factors(self, message, expected):
-        """Each column, with one of the two signs, is the rounding of the expected one with the random numbers of its places."""
-        entry, checked = 0, 0
-        columns = [message.P[:, k] for k in range(message.count)] + [message.Q[:, k] for k in range(message.count)]
-        for got, (x, error) in zip(columns, expected):
-            agreed = []
-            for sign in (1, -1):
-                wrong = 0
-                for i, value in enumerate(x):
-                    low, high = (natural(sign * value * f, self.stream.word(entry + i)) for f in (1 - error, 1 + error))
-                    if abs(value) > error * np.max(np.abs(x)) and low == high:
-                        wrong += got[i] != low
-                        checked += 1
-                agreed.append(wrong)
-            assert error > 0.01 or min(agreed) == 0, 'factor column: %s wrong entries' % agreed
-            entry += len(x)
-        Case.entries_of_factors += checked
-
-
-Case.entries_of_factors = 0
 Case.coins = [0, 0]
 
 
 def main():
-    folder = sys.argv[1]
-    with open(os.path.join(folder, 'cases')) as file:
-        scalar, *lines = file.read().splitlines()
-    assert scalar in ('double', 'single') and len(lines) > 100, 'cases'
-    for line in lines:
-        try:
-            Case(folder, line, scalar).check()
-        except AssertionError as error:
-            sys.exit('compressor.py: %s\n  %s' % (error, line))
-    assert Case.entries_of_factors > 500, Case.entries_of_factors
-    assert min(Case.coins) > 4, Case.coins
-    print('compressor.py: %d cases agree, with %d random entries of factors' % (len(lines), Case.entries_of_factors))
+    messages, _ = check_written('compressor.py', Case, sys.argv[1])
+    assert messages > 100 and min(Case.coins) > 4, (messages, Case.coins)
+    print('compressor.py: %d cases agree' % messages)
 
 
 if __name__ == '__main__':

@@ -1,13 +1,9 @@
-"""The entropy of a message a second time, from what it says.
-
-    entropy.py DIR    check what tests/compressor_entropy.c wrote into DIR
+"""The entropy of a message a second time, from what it says, for compressor.py, lowrank.py and lmo_message.py.
 
 An order-0 code that knows how often each symbol occurs: positions are one of all choices, a seed is its bits, the place in a line one of so many and its sign a bit. Natural values are symbols, a sign with an exponent,
 but an exponent and a bit for the sign where the entries were kept one by one; P and Q are two alphabets. Magnitudes and values in other codecs have their full width.
 """
 import math
-import os
-import sys
 from collections import Counter
 
 import numpy as np
@@ -57,22 +53,3 @@ def entropy(message):
         return order0(message.entries) + section(message, x)
     assert form == wire.DENSE, form
     return section(message, x)
-
-
-def main():
-    folder, seen = sys.argv[1], set()
-    with open(os.path.join(folder, 'cases')) as file:
-        lines = file.read().splitlines()
-    for i, line in enumerate(lines):
-        rows, columns, bits = line.split()
-        with open(os.path.join(folder, '%d.message' % i), 'rb') as file:
-            message = wire.decode_message(file.read(), 7, int(rows), int(columns))
-        expected = entropy(message)
-        assert abs(float(bits) - expected) <= 1e-9 * (1 + expected), 'form %d, values %d, %s x %s, count %d: %s bits, expected %.17g' % (message.form, message.values, rows, columns, message.count, bits, expected)
-        seen.add((message.form, message.values, message.count > 0))
-    assert len(seen) == 12 * 4 * 2 + 2, len(seen)
-    print('entropy.py: %d messages agree' % len(lines))
-
-
-if __name__ == '__main__':
-    main()

@@ -1,4 +1,4 @@
-"""The low-rank compressors a second time: topsvd, rankk by its range finder and, with what it keeps from message to message, powersgd.
+"""The low-rank compressors a second time: topsvd, rankk exactly and by its range finder and, with what it keeps from message to message, powersgd.
 
     lowrank.py DIR    check what tests/compressor_oracle.c -lowrank wrote into DIR
 
@@ -7,15 +7,12 @@ The matrices here have the lines of an array in memory for their columns. On the
 Bounds are first-order: an error in the start or of a product of relative size eps turns a subspace by its size over the smallest singular value of what is orthonormalized.
 """
 import math
-import os
 import sys
 
 import numpy as np
 
 import wire
-from compressor import NAMES, fnv1a, kept, natural
-from entropy import entropy
-from philox import Stream
+from compressor import NAMES, Written, check_written, kept, natural
 
 
 def gaussian(stream, n, columns):
@@ -34,25 +31,20 @@ def fresh(stream, n, columns):
     return np.array([[entry(k * n + i) for k in range(columns)] for i in range(n)])
 
 
-class Case:
+class Case(Written):
     def __init__(self, fields, scalar):
-        (_, self.number, self.kind, ratio, rank, self.values, self.sweeps, self.oversampling, self.p, m, n, seed, layer, sender, direction, self.alpha, native, order) = fields
-        self.sweeps, self.oversampling, self.p = int(self.sweeps), int(self.oversampling), float(self.p)
-        self.m, self.n = (int(n), int(m)) if order == 'rows' else (int(m), int(n))
-        self.native, self.epsilon = native, 2.0 ** -23 if native == 'single' else 2.0 ** -52
-        # SLEPc computes in PETSc's scalars
-        self.coarse = 2.0 ** -23 if 'single' in (native, scalar) else 2.0 ** -52
-        ratio = float(np.format_float_positional(np.float32(ratio))) if scalar == 'single' else float(ratio)
+        super().__init__(fields, scalar)
+        self.m, self.n = self.n, self.m
+        self.sweeps, self.oversampling, self.p = int(self.keys.get('powersgd_sweeps', 1)), int(self.keys.get('powersgd_oversampling', 0)), float(self.keys.get('topsvd_schatten', 2))
         least = min(self.m, self.n)
-        self.rank = kept(ratio, least) if int(rank) < 0 else min(int(rank), least)
-        self.codec = NAMES[native if self.values == 'native' else self.values]
-        self.layer = fnv1a(layer)
-        self.stream = lambda step: Stream(int(seed), self.layer, step, int(sender), int(direction))
+        self.rank = kept(self.ratio, least) if self.rank < 0 else min(self.rank, least)
+        self.codec = NAMES[self.native if self.values == 'native' else self.values]
         self.columns = min(self.rank + self.oversampling, least)
-        self.start = gaussian(self.stream(2 ** 32 - 1), self.n, self.columns)
+        self.start = gaussian(self.stream_of(2 ** 32 - 1), self.n, self.columns)
         self.Q, self.dQ = self.start, self.epsilon
         # The constant is told for matrices of PETSc
-        if native == scalar:
+        self.range = self.keys.get('rankk_method') == 'range'
+        if self.native == scalar:
             self.check_alpha()
 
     def check_alpha(self):
@@ -66,7 +58,7 @@ class Case:
             # Two factors are rounded, of which the orthonormal one is not orthogonal to what is left out
             mixed = u * u * math.sqrt(self.rank)
             drawn = ((9 / 8) ** 2 - 1) * (1 + u) ** 4 if self.codec == 3 else 0.0
-            expected = part * (1 - drawn - (2 * u + mixed) ** 2) - mixed - u
+            expected = part * (1 - drawn - (2 * u + mixed) ** 2) - mixed - (u if self.range else 0.0)
         elif drawn > 0 and self.p != 2:
             expected = -1.0
         else:
@@ -81,12 +73,9 @@ class Case:
             expected = -1.0 if expected < 0 or (self.p == 2 and expected == 0) else expected
         assert abs(float(self.alpha) - expected) <= 20 * self.epsilon, 'alpha %s, expected %.17g' % (self.alpha, expected)
 
-    def check_message(self, fields, data):
-        _, step, committed, paper, encoded, bits = fields
-        size = 8 * self.m * self.n
-        A = np.frombuffer(data[:size]).reshape(self.n, self.m).T
-        decoded = np.frombuffer(data[size:2 * size]).reshape(self.n, self.m).T
-        message = wire.decode_message(data[2 * size:], self.layer, self.n, self.m)
+    def check(self, step, committed, costs, A, decoded, data):
+        A, decoded = A.T, decoded.T
+        message = wire.decode_message(data, self.layer, self.n, self.m)
         triples = self.kind == 'topsvd'
         count, codec = message.count, 3 if message.values == 4 else message.values
         assert message.form == (4 if triples else 2) and codec == self.codec, 'header'
@@ -96,21 +85,18 @@ class Case:
         size = np.abs(P) @ np.abs(s[:, None] * Q.T if triples else Q.T)
         assert np.all(np.abs(matrix - decoded) <= (count + 2) * self.epsilon * size), 'product'
         value = 16 if self.codec in (2, 3) else 32
-        assert float(paper) == count * (triples + self.m + self.n) * value, 'paper bits'
-        assert float(encoded) == 8 * len(data[2 * 8 * self.m * self.n:]), 'encoded bits'
-        bound = entropy(message)
-        assert abs(float(bits) - bound) <= 1e-9 * (bound + 1), 'entropy %s, expected %g' % (bits, bound)
+        self.check_costs(costs, count * (triples + self.m + self.n) * value, message, data)
         if not A.any():
             assert count == 0 and not decoded.any(), 'zero'
             return
         most = np.linalg.matrix_rank(A, 1e-5 * np.linalg.norm(A))
         assert count == min(self.rank, most), 'rank %d' % count
-        if triples:
-            self.check_topsvd(A, s, P, Q, int(step), count)
-        elif self.kind == 'rankk':
-            self.check_range(A, P, Q, int(step), most)
+        if self.range:
+            self.check_range(A, P, Q, step, most)
+        elif self.kind != 'powersgd':
+            self.check_exact(A, s, P, Q, step, count)
         else:
-            self.check_powersgd(A, P, Q, int(step), committed == '1', min(most, self.columns))
+            self.check_powersgd(A, P, Q, step, committed, min(most, self.columns))
 
     def check_rounded(self, got, x, error, entries, stream):
         """got is the rounding of numbers that are known up to error; random numbers decide the natural ones that are far enough from a border."""
@@ -126,21 +112,22 @@ class Case:
                 assert value == low, 'entry %d is %g, expected %g' % (e, value, low)
         return checked
 
-    def check_topsvd(self, A, s, P, Q, step, count):
+    def check_exact(self, A, s, P, Q, step, count):
+        """Triples, or two factors that share the singular values."""
         U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
-        stream = self.stream(step)
-        tolerance = 100 * self.coarse if self.coarse < 1e-10 else 1e-5
-        Case.checked += self.check_rounded(s, sigma[:count], tolerance * sigma[0], range(count), stream)
-        for first, F, X in ((count, Q, Vt.T), (count * (1 + self.n), P, U)):
+        stream, scale = self.stream_of(step), np.ones(count) if len(s) else np.sqrt(sigma[:count])
+        tolerance = 100 * self.unit if self.unit < 1e-10 else 1e-5
+        Case.checked += self.check_rounded(s, sigma[:len(s)], tolerance * sigma[0], range(len(s)), stream)
+        for first, F, X in ((len(s), Q, Vt.T), (len(s) + count * self.n, P, U)):
             length = len(F)
             for k in range(count):
                 gap = min([abs(sigma[k] - sigma[j]) for j in range(len(sigma)) if j != k] + [sigma[k]])
-                error = (1e-8 if self.coarse < 1e-10 else 1e-4) * sigma[0] / gap
+                error = (1e-8 if self.unit < 1e-10 else 1e-4) * sigma[0] / gap
                 entries = range(first + k * length, first + (k + 1) * length)
                 failures = []
                 for sign in (1, -1):
                     try:
-                        Case.checked += self.check_rounded(F[:, k], sign * X[:, k], error, entries, stream)
+                        Case.checked += self.check_rounded(F[:, k], sign * scale[k] * X[:, k], scale[k] * error, entries, stream)
                     except AssertionError as failure:
                         failures.append(failure)
                 assert len(failures) < 2, 'column %d: %s' % (k, failures)
@@ -151,7 +138,7 @@ class Case:
         small = X.shape[1]
         columns = min(small, self.rank + 10)
         values, vectors = np.linalg.eigh(X.T @ X)
-        total, B = np.sum(X ** 2), fresh(self.stream(step), small, columns)
+        total, B = np.sum(X ** 2), fresh(self.stream_of(step), small, columns)
         polynomials = 1 + sum(7 * 8 ** k * columns < small for k in range(10))
         captures = close = False
         while polynomials > 0:
@@ -212,7 +199,7 @@ class Case:
         if dW > (1e-7 if self.native == 'double' else 0.1) * norm:
             return
         if self.columns == self.rank:
-            stream = self.stream(step)
+            stream = self.stream_of(step)
             Case.checked += self.check_rounded(Q.T.ravel(), W[:, :most].T.ravel(), dW, range(Q.size), stream)
             Case.checked += self.check_rounded(P.T.ravel(), F[:, :most].T.ravel(), dP, range(Q.size, Q.size + P.size), stream)
             # What was written without rounding, and agrees, is what the sender keeps
@@ -233,21 +220,7 @@ Case.damped = {False: 0, True: 0}
 
 
 def main():
-    folder, case, messages = sys.argv[1], None, 0
-    with open(os.path.join(folder, 'cases')) as file:
-        scalar, *lines = file.read().splitlines()
-    assert scalar in ('double', 'single'), 'cases'
-    for line in lines:
-        fields = line.split()
-        try:
-            if fields[0] == 'case':
-                case, k, what = Case(fields, scalar), 0, line
-                continue
-            with open(os.path.join(folder, '%s.%d' % (case.number, k)), 'rb') as file:
-                case.check_message(fields, file.read())
-        except (AssertionError, wire.Corrupt) as error:
-            sys.exit('lowrank.py: %s\n  %s\n  %s' % (error, what, line))
-        k, messages = k + 1, messages + 1
+    messages, scalar = check_written('lowrank.py', Case, sys.argv[1])
     assert messages > 250 and Case.subspaces > 80 and Case.ranges > 50 and min(Case.damped.values()) > 20 and Case.checked > (3000 if scalar == 'double' else 300), (messages, Case.subspaces, Case.ranges, Case.damped, Case.checked)
     print('lowrank.py: %d messages agree, with %d random entries of factors' % (messages, Case.checked))
 

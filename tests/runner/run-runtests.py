@@ -190,7 +190,7 @@ class Requirements(unittest.TestCase):
     self.assertEqual(missing("!double"), ("build", "!double"))
     self.assertEqual(missing("debug"), ("build", "debug"))
     self.assertEqual(missing("double cuda"), ("package", "cuda"))
-    self.assertEqual(missing("complex"), ("package", "complex"))
+    self.assertEqual(missing("complex"), ("build", "complex"))
     self.assertEqual(missing("no-such-program"), ("program", "no-such-program"))
 
 
@@ -311,7 +311,7 @@ done < "$MUON_TEST_CASES"
     self.assertEqual([found.get(test) for test in tests], [("pass", []), None, ("pass", []), None, None])
 
   def test_grouped(self):
-    source = lambda **keys: runtests.Test("muon_nan_1", "", "tests/muon_nan.c", dict({"nsize": "2"}, **keys))
+    source = lambda **keys: runtests.Test("muon_lifecycle_1", "", "tests/muon_lifecycle.c", dict({"nsize": "2"}, **keys))
     tests = [source(), source(args="-a"), source(nsize="3"), source(error="wrong"), source(env="A=b"), source(requires="cuda"), source(args="-b"), source(error="wrong")]
     tests.append(runtests.Test("kernels_norm_1", "", "tests/kernels_norm.c", {"nsize": "2"}))
     self.assertEqual([[tests.index(test) for test in group] for group in runtests.grouped(tests, self.runner)], [[0, 1, 6], [2], [3, 7], [4], [5], [8]])

@@ -11,7 +11,6 @@ class Configure(config.package.Package):
     self.includes               = []
     self.providesDocs           = 1
     self.docsDirs               = ['src', 'include']
-    self.complex                = 0
     self.precisions             = ['single', 'double']
     self.skippackagewithoptions = 1
     self.useddirectly           = 0
@@ -46,7 +45,7 @@ class Configure(config.package.Package):
       prefix = os.path.join(self.petscdir.dir, self.arch)
       args   = 'PETSC_DIR=${PETSC_DIR} PETSC_ARCH=${PETSC_ARCH} SLEPC_DIR=' + prefix
     self.include = [os.path.join(prefix, 'include')]
-    self.lib     = [os.path.join(prefix, 'lib', 'libpetscmuon')]
+    self.lib     = [os.path.join(prefix, 'lib', 'libpetscmuon' + ('_complex' if self.scalartypes.scalartype == 'complex' else ''))]
     self.addPost(self.packageDir, ['${OMAKE} ' + args, '${OMAKE} ' + args + ' PREFIX=' + prefix + ' install'])
     self.addMakeCheck(self.packageDir, '${OMAKE} ' + args + ' check')
     return self.installDir

@@ -14,6 +14,7 @@ class Petscmuon(MakefilePackage):
 
     variant("kokkos", default=False, description="Memory of devices, by Kokkos")
     variant("cuda", default=False, description="Kokkos for CUDA")
+    variant("complex", default=False, description="Complex scalars: the library is petscmuon_complex")
     variant("python", default=False, description="The Python package")
     variant("fortran", default=True, description="The Fortran module is compiled and tried")
 
@@ -26,13 +27,15 @@ class Petscmuon(MakefilePackage):
     depends_on("py-numpy", type="run", when="+python")
     depends_on("mpi")
     depends_on("petsc@3.18: +shared")
-    depends_on("petsc ~complex", when="+python")
+    depends_on("petsc +complex", when="+complex")
+    depends_on("petsc ~complex", when="~complex")
     for minor in range(18, 28):
         depends_on(f"slepc@3.{minor}", when=f"^petsc@3.{minor}")
     depends_on("kokkos@3.4:", when="+kokkos")
     depends_on("kokkos +cuda", when="+cuda")
     depends_on("petsc +cuda", when="+cuda")
     conflicts("+cuda", when="~kokkos")
+    conflicts("+python", when="+complex", msg="The Python package is for real scalars")
 
     @property
     def arguments(self):

@@ -45,6 +45,7 @@ typedef struct {
 
 /* What the user sets, -muon_assembly_...; a chunk of PETSC_DETERMINE has as many items as there are ranks */
 typedef struct {
+  int                    kind; /* which layers inherit: a MuonAssemblyKind, or PETSC_DETERMINE */
   MuonAssemblyPrecision  precision;
   MuonExchangeAssignment assignment;
   PetscInt               chunk, warmup;

@@ -101,7 +101,6 @@ typedef struct _n_MuonShard {
   PetscInt  row, rows; /* of the layer */
   MuonPort *port;
   char     *name; /* enters random numbers and messages: the layer's where the shard is all of it */
-  PetscBool owns;
 
   MuonCompressor up, down; /* of this rank as a worker, and of the server; their types are fixed at set-up */
   MuonDownlink   downlink;
@@ -117,12 +116,11 @@ typedef struct _n_MuonShard {
   MuonRound *round; /* depth of the group: round[0] is at work, MuonShardNext() is that of the gradients of this step */
 
   /*
-     Set by the type in configure(), or by the group's operations: the sum is kept between steps; workers keep
-     no momentum; nothing of the step needs whole blocks; every worker computes the same from assembled blocks;
-     T is sent as it is and its mean is taken, so that send() and serve() may be left out, and commit() does
-     not look at T
+     Set by the type in configure(), or by the group's operations: the sum is kept between steps; nothing of the
+     step needs whole blocks; every worker computes the same from assembled blocks; T is sent as it is and its
+     mean is taken, so that send() and serve() may be left out, and commit() does not look at T
   */
-  PetscBool keep_sum, no_momentum, rowwise, replicated, asis;
+  PetscBool keep_sum, rowwise, replicated, asis;
 
   MuonArray Tsent;             /* worker: T of round[0], where it stays for another step and is no momentum */
   MuonArray change, changenew; /* of the weights in the last round and in this one, for -muon_delay_correction */
@@ -159,14 +157,10 @@ struct _n_MuonGroup {
   MuonItem           *item;
   PetscInt            nshards;
   MuonShard          *shard;
-  PetscLogDouble      bytes;   /* handed to MPI in this step beside the exchange and the assembly */
-  PetscLogDouble      inside;  /* of these, what stays in the node */
   unsigned int        replica; /* checksum of what this rank is about to apply where others compute the same */
   unsigned int        alike;   /* and of what an addon has found before the step, which ranks with the same rows have, too */
   PetscInt            depth;   /* 1: a round ends in its step; 2: in the next one, while the next round begins */
-  PetscInt            phase;   /* of these layers */
   PetscBool           rests;   /* in this step, which is one of another phase */
-  PetscInt64          round;   /* the step whose gradients are at work in round[0], -1 for none */
 };
 
 /*
@@ -313,18 +307,13 @@ struct _p_Muon {
   MuonShard                  *shard;         /* of all groups, one group behind the other */
   MuonExchange                exchange;      /* what is chosen for all groups; where every rank is a worker it is the group's own. Ranks agree on it */
   MuonAssemblyOptions         assembly;      /* of all groups */
-  int                         assembly_kind; /* a MuonAssemblyKind, or PETSC_DETERMINE */
   MuonWorkspace               work;
   MuonObjectiveAndGradientFn *objective;
   void                       *objectivectx;
 
-  PetscReal          learning_rate, momentum, dampening, weight_decay;
   PetscInt           max_steps, node_size;
-  MuonMomentumStyle  momentum_style;
   MuonNesterovType   nesterov;
   int                momentum_at; /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
-  MuonShapeFactor    shape_factor;
-  MuonStepType       step_type;
   PetscBool          leaveswarned; /* that a polar factor may be outside of the unit ball, in sharp steps */
   MuonStatePrecision state_precision, downlink_precision;
   PetscInt64         seed;
@@ -348,6 +337,7 @@ struct _p_Muon {
   PetscInt            step;
   PetscReal           loss, dual, rate; /* of the last step */
   PetscInt64          nancount;
+  PetscLogDouble      bytes[2];         /* handed to MPI in this step beside exchanges and assemblies; of these, what stays in a node */
   PetscLogDouble      counted[2][4];    /* bits up and down since the last status: three as in MuonTraffic, and those encoded that left this rank or came to it */
   PetscLogDouble      meanup, meandown; /* the mean of the last over the ranks, in this step */
   MuonConvergedReason reason;
@@ -376,7 +366,7 @@ struct _p_Muon {
   PetscReal             score;           /* of the last step, -1 where no group has one */
   PetscBool             save, continues; /* some rank was asked for a checkpoint; a run that was saved goes on: files of monitors too */
   struct _n_MuonSaving *saving;          /* checkpoints and restarts: in muoncheckpoint.h */
-  struct _n_MuonRates  *rates;           /* what changes with the step, and rates of types: in muonschedule.h */
+  struct _n_MuonRates  *rates;           /* of momentum and steps, what changes with the step: in muonschedule.h */
 
   MuonCompressor compressor[2]; /* up and down, made by a type: what its options say of all layers; else NULL */
   void          *data;
@@ -452,6 +442,14 @@ static inline PetscInt MuonShardNumber(const MuonShard *shard)
   return (PetscInt)(shard - shard->group->shard);
 }
 
+/* This rank steps the shard, for all workers or as each of them does; votes have no owners */
+static inline PetscBool MuonShardOwns(const MuonShard *shard)
+{
+  const MuonExchange exchange = shard->group->exchange;
+
+  return shard->group->ops->votes == PETSC_FALSE && MuonGroupIsAway(shard->group) == PETSC_FALSE && exchange->owner[MuonShardNumber(shard)] == exchange->worker ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /* What several ranks compute alike counts once */
 static inline PetscBool MuonShardCounts(const MuonShard *shard)
 {
@@ -462,6 +460,12 @@ static inline PetscBool MuonShardCounts(const MuonShard *shard)
 static inline PetscBool MuonGroupKeepsOwn(const MuonGroup group)
 {
   return group->exchange->nworkers == 1 || (group->exchange->everywhere == PETSC_FALSE && group->mode != MUON_EXCHANGE_MODE_ALLREDUCE) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* The step whose gradients are at work in round[0], -1 for none */
+static inline PetscInt64 MuonGroupStep(Muon muon, const MuonGroup group)
+{
+  return group->depth > 1 ? muon->pending : (PetscInt64)muon->step;
 }
 
 /* The round that the gradients of this step are for */

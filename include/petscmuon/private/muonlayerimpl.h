@@ -50,7 +50,7 @@ typedef struct {
 */
 struct _MuonLayerOps {
   PetscErrorCode (*step)(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *); /* Xnew is scratch, not X */
-  PetscErrorCode (*stepmany)(PetscInt n, MuonLayerTask *const task[]);                                                                 /* step, for several layers in the memory of a device: of the LMO alone */
+  PetscErrorCode (*stepmany)(PetscInt n, MuonLayerTask *const task[]);                                                                 /* step, for several layers in one memory: of the LMO alone */
   PetscErrorCode (*take)(MuonLayer, MuonLayerStepInfo *, const MuonArray *D, const MuonArray *X);                                      /* takes the step that stepmany left in D, in place */
   PetscErrorCode (*applylmo)(MuonLayer, const MuonMatrix *G, const MuonMatrix *D, double *dual, MuonStatus *);
   PetscErrorCode (*update)(MuonLayer, MuonLayerStepInfo *, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *);
@@ -71,6 +71,8 @@ typedef struct {
   PetscInt         sample;
   unsigned int     hashofall, hashofsample;
 } MuonLayerNote;
+
+typedef struct _n_MuonLayerGradient MuonLayerGradient;
 
 typedef struct _n_MuonSlots *MuonSlots; /* state of its slots, in src/layer/muonslot.h */
 
@@ -93,25 +95,15 @@ struct _p_MuonLayer {
      The weights: a Mat, or an array view. The memory of a view is that of array, or of a Vec, which it borrows for
      as long as it is used
   */
-  PetscObject    weights;
-  Vec            g;     /* of a range of a Vec: the Vec of its gradients, */
-  PetscInt       start; /* the number of the layer's first entry in both, */
-  PetscInt       skip;  /* and how many entries here are before it */
-  MuonLayerArray array;
-  MuonArray      shape; /* of the weights that are here, as rows of the M x N matrix, without data and gaps */
-  /*
-     The gradient: the caller's own for this step, or our buffer, which has no gaps and the weights' precision
-     and is made when first asked for
-  */
-  PetscBool        wholetype;     /* on one rank: the Mat or Vec of the gradient is sequential, whatever that of the weights is */
-  PetscBool        wholegradient; /* every rank of the worker has one of the full matrix, to be averaged; else it has the rows of the weights */
-  PetscBool        nogradient;    /* the caller declared that there is none */
-  PetscBool        provided;      /* a gradient was taken or given since the last step */
-  PetscObject      given;         /* the caller's Mat or Vec */
-  const void      *givenarray;    /* or array */
-  MuonArray        gradient;      /* our buffer */
-  PetscObject      shown;         /* the Mat or Vec that shows it to the caller; of a Mat on a device it holds the gradient itself */
-  PetscObjectState state_used;    /* of shown, after the last step */
+  PetscObject        weights;
+  Vec                g;     /* of a range of a Vec: the Vec of its gradients, */
+  PetscInt           start; /* the number of the layer's first entry in both, */
+  PetscInt           skip;  /* and how many entries here are before it */
+  MuonLayerArray     array;
+  MuonArray          shape;         /* of the weights that are here, as rows of the M x N matrix, without data and gaps */
+  MuonLayerGradient *gradient;      /* of this step, in layergradient.c */
+  PetscBool          wholegradient; /* every rank of the worker has one of the full matrix, to be averaged; else it has the rows of the weights */
+  PetscBool          nogradient;    /* the caller declared that there is none */
 
   MuonBlocks      blocks; /* to each of which the LMO is applied */
   MuonLMO         lmo;
@@ -127,7 +119,7 @@ struct _p_MuonLayer {
   PetscBool        workermomentum;    /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
   PetscBool        onpairs;           /* likewise complex matrices are legal, unless the type says no */
   PetscBool        onrows;            /* and matrices whose rows are spread over ranks */
-  PetscBool        keepsmomentum;     /* set by the driver at its set-up: worker or server keeps a momentum of this layer */
+  PetscBool        keepsmomentum;     /* set by the driver, may be cleared by a type in configure(): worker or server keeps a momentum of this layer */
   PetscMPIInt      owner;             /* -1: every rank */
   int              assembly;          /* of the driver: a MuonAssemblyKind, or PETSC_DETERMINE */
   void            *shard;             /* set by the driver: its MuonShard, NULL where the layer is frozen and before the set-up */
@@ -234,7 +226,9 @@ PETSC_INTERN PetscErrorCode MuonLayerCheckMemory_Private(const char name[], Muon
 /* A Mat, or the part of a Vec or of memory that is the layer's, as an array that has the shape of its rows here */
 PETSC_INTERN PetscErrorCode MuonLayerOpen_Private(MuonLayer, PetscObject, const void *data, PetscBool write, MuonArray *);
 PETSC_INTERN PetscErrorCode MuonLayerClose_Private(MuonLayer, PetscObject, PetscBool write, MuonArray *);
+PETSC_INTERN PetscErrorCode MuonLayerCreateGradient_Private(MuonLayer);
 PETSC_INTERN PetscErrorCode MuonLayerResetGradient_Private(MuonLayer);
+PETSC_INTERN PetscErrorCode MuonLayerVisitGradient_Private(MuonLayer, MuonStateVisitor *);
 /* Of the whole matrix: more than a PetscInt may hold */
 static inline PetscInt64 MuonLayerEntries(MuonLayer layer)
 {

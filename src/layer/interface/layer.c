@@ -253,6 +253,7 @@ PetscErrorCode MuonLayerDestroy(MuonLayer *layer)
   PetscCall(MuonLayerReset(*layer));
   PetscTryTypeMethod(*layer, destroy);
   PetscCall(PetscFree((*layer)->slots));
+  PetscCall(PetscFree((*layer)->gradient));
   PetscCall(MuonLMODestroy(&(*layer)->lmo));
   PetscCall(MuonBlocksDestroy_Private(&(*layer)->blocks));
   PetscCall(PetscObjectDestroy(&(*layer)->weights));

@@ -6,16 +6,26 @@
    overwrite.
 */
 
+struct _n_MuonLayerGradient {
+  PetscBool        wholetype; /* on one rank: the Mat or Vec is sequential, whatever that of the weights is */
+  PetscBool        provided;  /* a gradient was taken or given since the last step */
+  PetscObject      given;     /* the caller's Mat or Vec */
+  const void      *array;     /* or array */
+  MuonArray        buffer;    /* of the weights' precision, without gaps, made when first asked for */
+  PetscObject      shown;     /* the Mat or Vec that shows it to the caller; of a Mat on a device it holds the gradient itself */
+  PetscObjectState used;      /* of shown, after the last step */
+};
+
 /* Replaces the caller's previous gradient; without both arguments there is none, or the layer's buffer again */
 static PetscErrorCode MuonLayerGive_Private(MuonLayer layer, PetscObject given, const void *array, PetscBool none)
 {
   PetscFunctionBegin;
   if (given != NULL) PetscCall(PetscObjectReference(given));
-  PetscCall(PetscObjectDestroy(&layer->given));
-  layer->given      = given;
-  layer->givenarray = array;
+  PetscCall(PetscObjectDestroy(&layer->gradient->given));
+  layer->gradient->given      = given;
+  layer->gradient->array = array;
   layer->nogradient = none;
-  layer->provided   = PETSC_TRUE;
+  layer->gradient->provided   = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -23,10 +33,24 @@ PetscErrorCode MuonLayerResetGradient_Private(MuonLayer layer)
 {
   PetscFunctionBegin;
   PetscCall(MuonLayerGive_Private(layer, (PetscObject)layer->g, layer->array.g, PETSC_FALSE));
-  PetscCall(PetscObjectDestroy(&layer->shown));
-  PetscCall(MuonArrayDestroy(&layer->gradient));
-  layer->state_used = 0;
-  layer->provided   = PETSC_FALSE;
+  PetscCall(PetscObjectDestroy(&layer->gradient->shown));
+  PetscCall(MuonArrayDestroy(&layer->gradient->buffer));
+  layer->gradient->used = 0;
+  layer->gradient->provided   = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerCreateGradient_Private(MuonLayer layer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&layer->gradient));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerVisitGradient_Private(MuonLayer layer, MuonStateVisitor *visitor)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonStateVisitArray(visitor, "gradient", PETSC_TRUE, PETSC_TRUE, &layer->gradient->buffer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -44,7 +68,7 @@ static PetscErrorCode MuonLayerMakeDeviceGradient_Private(MuonLayer layer)
   Mat here, G;
 
   PetscFunctionBegin;
-  if (layer->shown != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (layer->gradient->shown != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->wholegradient) {
     PetscCall(MatDenseGetLocalMatrix((Mat)layer->weights, &here));
     PetscCall(MatCreate(PETSC_COMM_SELF, &G));
@@ -53,14 +77,14 @@ static PetscErrorCode MuonLayerMakeDeviceGradient_Private(MuonLayer layer)
     PetscCall(MatSetUp(G));
   } else PetscCall(MatDuplicate((Mat)layer->weights, MAT_DO_NOT_COPY_VALUES, &G));
   PetscCall(MatZeroEntries(G));
-  layer->shown = (PetscObject)G;
+  layer->gradient->shown = (PetscObject)G;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The matrix or vector of a step's gradient; NULL if it is an array or the layer's buffer */
 static PetscObject MuonLayerGradientObject_Private(MuonLayer layer)
 {
-  return layer->given != NULL || layer->gradient.data != NULL || layer->storage != MUON_LAYER_MAT ? layer->given : layer->shown;
+  return layer->gradient->given != NULL || layer->gradient->buffer.data != NULL || layer->storage != MUON_LAYER_MAT ? layer->gradient->given : layer->gradient->shown;
 }
 
 static PetscErrorCode MuonLayerMakeGradient_Private(MuonLayer layer)
@@ -69,7 +93,7 @@ static PetscErrorCode MuonLayerMakeGradient_Private(MuonLayer layer)
 
   PetscFunctionBegin;
   if (layer->storage == MUON_LAYER_MAT && shape.memory == MUON_DEVICE) PetscCall(MuonLayerMakeDeviceGradient_Private(layer));
-  else if (layer->gradient.data == NULL) PetscCall(MuonArrayCreate(&shape, shape.precision, &layer->gradient));
+  else if (layer->gradient->buffer.data == NULL) PetscCall(MuonArrayCreate(&shape, shape.precision, &layer->gradient->buffer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -82,16 +106,16 @@ static PetscBool MuonLayerHasParallelGradient_Private(MuonLayer layer)
 /* The memory of our buffer is what the object shows; of a new object, or in place of other memory */
 static PetscErrorCode MuonLayerPlaceGradient_Private(MuonLayer layer, PetscBool again)
 {
-  PetscScalar *const data = (PetscScalar *)layer->gradient.data;
+  PetscScalar *const data = (PetscScalar *)layer->gradient->buffer.data;
 
   PetscFunctionBegin;
-  if (layer->shown == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (layer->gradient->shown == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->storage == MUON_LAYER_MAT) {
-    if (again) PetscCall(MatDenseResetArray((Mat)layer->shown));
-    PetscCall(MatDensePlaceArray((Mat)layer->shown, data));
+    if (again) PetscCall(MatDenseResetArray((Mat)layer->gradient->shown));
+    PetscCall(MatDensePlaceArray((Mat)layer->gradient->shown, data));
   } else {
-    if (again) PetscCall(VecResetArray((Vec)layer->shown));
-    PetscCall(VecPlaceArray((Vec)layer->shown, data));
+    if (again) PetscCall(VecResetArray((Vec)layer->gradient->shown));
+    PetscCall(VecPlaceArray((Vec)layer->gradient->shown, data));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -104,22 +128,22 @@ static PetscErrorCode MuonLayerShowGradient_Private(MuonLayer layer)
 {
   const char *const  type     = layer->weights->type_name;
   const PetscBool    same     = strcmp(type, MATMPIDENSE) == 0 || strcmp(type, VECMPI) == 0 ? PETSC_TRUE : PETSC_FALSE;
-  const PetscBool    parallel = layer->ranks > 1 || layer->wholetype ? MuonLayerHasParallelGradient_Private(layer) : same;
+  const PetscBool    parallel = layer->ranks > 1 || layer->gradient->wholetype ? MuonLayerHasParallelGradient_Private(layer) : same;
   const PetscInt     rows     = parallel ? layer->rows : layer->m;
-  PetscScalar *const data     = (PetscScalar *)layer->gradient.data;
+  PetscScalar *const data     = (PetscScalar *)layer->gradient->buffer.data;
   PetscInt           columns  = layer->n;
 
   PetscFunctionBegin;
-  if (layer->shown != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (layer->gradient->shown != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->storage == MUON_LAYER_MAT) {
     if (parallel) PetscCall(MatGetLocalSize((Mat)layer->weights, NULL, &columns));
-    PetscCall(MatCreate(parallel ? layer->comm : PETSC_COMM_SELF, (Mat *)&layer->shown));
-    PetscCall(MatSetSizes((Mat)layer->shown, rows, columns, layer->m, layer->n));
-    PetscCall(MatSetType((Mat)layer->shown, parallel ? MATMPIDENSE : MATSEQDENSE));
-    PetscCall(MatSeqDenseSetPreallocation((Mat)layer->shown, data));
-    PetscCall(MatMPIDenseSetPreallocation((Mat)layer->shown, data));
-  } else if (parallel) PetscCall(VecCreateMPIWithArray(layer->comm, 1, rows, layer->m, data, (Vec *)&layer->shown));
-  else PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, rows, data, (Vec *)&layer->shown));
+    PetscCall(MatCreate(parallel ? layer->comm : PETSC_COMM_SELF, (Mat *)&layer->gradient->shown));
+    PetscCall(MatSetSizes((Mat)layer->gradient->shown, rows, columns, layer->m, layer->n));
+    PetscCall(MatSetType((Mat)layer->gradient->shown, parallel ? MATMPIDENSE : MATSEQDENSE));
+    PetscCall(MatSeqDenseSetPreallocation((Mat)layer->gradient->shown, data));
+    PetscCall(MatMPIDenseSetPreallocation((Mat)layer->gradient->shown, data));
+  } else if (parallel) PetscCall(VecCreateMPIWithArray(layer->comm, 1, rows, layer->m, data, (Vec *)&layer->gradient->shown));
+  else PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, rows, data, (Vec *)&layer->gradient->shown));
   PetscCall(MuonLayerPlaceGradient_Private(layer, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -149,9 +173,9 @@ PetscErrorCode MuonLayerSetWholeGradient(MuonLayer layer, PetscBool whole)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  if (layer->ranks == 1 && whole != layer->wholetype) {
+  if (layer->ranks == 1 && whole != layer->gradient->wholetype) {
     PetscCall(MuonLayerResetGradient_Private(layer));
-    layer->wholetype = whole;
+    layer->gradient->wholetype = whole;
   }
   if (layer->ranks == 1 || whole == layer->wholegradient) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(layer->g == NULL, PetscObjectComm((PetscObject)layer), PETSC_ERR_SUP, "Layer \"%s\" is a range of a vector on %d ranks, and its gradient is one of a vector with the same entries on each", ((PetscObject)layer)->name, layer->ranks);
@@ -167,12 +191,12 @@ static PetscErrorCode MuonLayerProvideGradient_Private(MuonLayer layer, MuonLaye
 {
   PetscFunctionBegin;
   PetscCall(MuonLayerCheckStorage_Private(layer, storage, "MuonLayerGetGradient"));
-  if (layer->g != NULL && layer->given == NULL) PetscCall(MuonLayerGive_Private(layer, (PetscObject)layer->g, NULL, PETSC_FALSE));
-  if (layer->given != NULL || layer->givenarray != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (layer->g != NULL && layer->gradient->given == NULL) PetscCall(MuonLayerGive_Private(layer, (PetscObject)layer->g, NULL, PETSC_FALSE));
+  if (layer->gradient->given != NULL || layer->gradient->array != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerMakeGradient_Private(layer));
   if (storage != MUON_LAYER_ARRAY) PetscCall(MuonLayerShowGradient_Private(layer));
   layer->nogradient = PETSC_FALSE;
-  layer->provided   = PETSC_TRUE;
+  layer->gradient->provided   = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -206,7 +230,7 @@ PetscErrorCode MuonLayerGetGradient(MuonLayer layer, Mat *G)
   PetscFunctionBegin;
   PetscAssertPointer(G, 2);
   PetscCall(MuonLayerProvideGradient_Private(layer, MUON_LAYER_MAT));
-  *G = (Mat)(layer->given != NULL ? layer->given : layer->shown);
+  *G = (Mat)(layer->gradient->given != NULL ? layer->gradient->given : layer->gradient->shown);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -235,7 +259,7 @@ PetscErrorCode MuonLayerGetGradientVec(MuonLayer layer, Vec *g)
   PetscFunctionBegin;
   PetscAssertPointer(g, 2);
   PetscCall(MuonLayerProvideGradient_Private(layer, MUON_LAYER_VEC));
-  *g = (Vec)(layer->given != NULL ? layer->given : layer->shown);
+  *g = (Vec)(layer->gradient->given != NULL ? layer->gradient->given : layer->gradient->shown);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -273,11 +297,11 @@ PetscErrorCode MuonLayerGetGradientArray(MuonLayer layer, MuonLayerArray *array)
     array->ld    = array->rowmajor ? layer->n : layer->m;
   }
   array->w = NULL;
-  array->g = layer->givenarray;
-  if (layer->givenarray != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  array->ld = (PetscInt)(layer->gradient.ld >> layer->gradient.pairs);
-  array->w  = layer->gradient.data;
-  array->g  = layer->gradient.data;
+  array->g = layer->gradient->array;
+  if (layer->gradient->array != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  array->ld = (PetscInt)(layer->gradient->buffer.ld >> layer->gradient->buffer.pairs);
+  array->w  = layer->gradient->buffer.data;
+  array->g  = layer->gradient->buffer.data;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -447,11 +471,11 @@ PetscErrorCode MuonLayerGetGradientMemory(MuonLayer layer, MuonArray *G, PetscBo
   *ours = PETSC_FALSE;
   *G    = MuonLayerGetGradientShape_Private(layer);
   if (layer->nogradient) PetscFunctionReturn(PETSC_SUCCESS);
-  if (layer->given == NULL && layer->givenarray == NULL) PetscCall(MuonLayerMakeGradient_Private(layer));
-  if (layer->givenarray != NULL && layer->wholegradient == PETSC_FALSE) G->ld = (size_t)layer->array.ld << G->pairs;
-  if (MuonLayerGradientObject_Private(layer) != NULL || layer->givenarray != NULL) PetscCall(MuonLayerOpen_Private(layer, MuonLayerGradientObject_Private(layer), layer->givenarray, PETSC_FALSE, G));
+  if (layer->gradient->given == NULL && layer->gradient->array == NULL) PetscCall(MuonLayerMakeGradient_Private(layer));
+  if (layer->gradient->array != NULL && layer->wholegradient == PETSC_FALSE) G->ld = (size_t)layer->array.ld << G->pairs;
+  if (MuonLayerGradientObject_Private(layer) != NULL || layer->gradient->array != NULL) PetscCall(MuonLayerOpen_Private(layer, MuonLayerGradientObject_Private(layer), layer->gradient->array, PETSC_FALSE, G));
   else {
-    *G    = layer->gradient;
+    *G    = layer->gradient->buffer;
     *ours = PETSC_TRUE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -468,9 +492,9 @@ PetscErrorCode MuonLayerSwapGradientMemory(MuonLayer layer, MuonArray *M)
 {
   PetscFunctionBegin;
   PetscCall(MuonLayerMakeGradient_Private(layer));
-  PetscAssert(M->precision == layer->gradient.precision && M->len == layer->gradient.len && M->count == layer->gradient.count && M->ld == M->len, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer \"%s\": memory of another shape or precision",
+  PetscAssert(M->precision == layer->gradient->buffer.precision && M->len == layer->gradient->buffer.len && M->count == layer->gradient->buffer.count && M->ld == M->len, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer \"%s\": memory of another shape or precision",
               ((PetscObject)layer)->name);
-  MuonArraySwap(&layer->gradient, M);
+  MuonArraySwap(&layer->gradient->buffer, M);
   PetscCall(MuonLayerPlaceGradient_Private(layer, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -478,21 +502,21 @@ PetscErrorCode MuonLayerSwapGradientMemory(MuonLayer layer, MuonArray *M)
 PetscErrorCode MuonLayerInvalidateGradient(MuonLayer layer)
 {
   PetscFunctionBegin;
-  if (PetscDefined(USE_DEBUG) && layer->gradient.data != NULL) MuonArrayAxpby((double)NAN, &layer->gradient, 0, &layer->gradient);
-  if (layer->shown != NULL) {
-    PetscCall(PetscObjectStateIncrease(layer->shown));
-    PetscCall(PetscObjectStateGet(layer->shown, &layer->state_used));
+  if (PetscDefined(USE_DEBUG) && layer->gradient->buffer.data != NULL) MuonArrayAxpby((double)NAN, &layer->gradient->buffer, 0, &layer->gradient->buffer);
+  if (layer->gradient->shown != NULL) {
+    PetscCall(PetscObjectStateIncrease(layer->gradient->shown));
+    PetscCall(PetscObjectStateGet(layer->gradient->shown, &layer->gradient->used));
   }
-  layer->provided = PETSC_FALSE;
+  layer->gradient->provided = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonLayerIsGradientProvided(MuonLayer layer, PetscBool *provided)
 {
-  PetscObjectState state = layer->state_used;
+  PetscObjectState state = layer->gradient->used;
 
   PetscFunctionBegin;
-  if (layer->shown != NULL) PetscCall(PetscObjectStateGet(layer->shown, &state));
-  *provided = layer->provided || layer->nogradient || layer->given != NULL || layer->givenarray != NULL || state != layer->state_used ? PETSC_TRUE : PETSC_FALSE;
+  if (layer->gradient->shown != NULL) PetscCall(PetscObjectStateGet(layer->gradient->shown, &state));
+  *provided = layer->gradient->provided || layer->nogradient || layer->gradient->given != NULL || layer->gradient->array != NULL || state != layer->gradient->used ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -21,7 +21,7 @@ PetscErrorCode MuonLayerVisitState(MuonLayer layer, MuonStateVisitor *visitor)
   PetscFunctionBegin;
   visitor->layer  = ((PetscObject)layer)->name;
   visitor->holder = MUON_STATE_WORKER;
-  PetscCall(MuonStateVisitArray(visitor, "gradient", PETSC_TRUE, PETSC_TRUE, &layer->gradient));
+  PetscCall(MuonLayerVisitGradient_Private(layer, visitor));
   visitor->holder = layer->alone ? MUON_STATE_WORKER : layer->owner < 0 ? MUON_STATE_EVERYONE : MUON_STATE_SERVER;
   PetscTryTypeMethod(layer, visitstate, visitor);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -58,7 +58,7 @@ PetscErrorCode MuonLayerStepMany(PetscInt n, MuonLayerTask task[])
     one->info.dual = one->info.squares = 0;
     one->status                        = MUON_STATUS_OK;
     if (one->layer->ops->stepmany == NULL) PetscCall(MuonLayerStep(one->layer, &one->info, &one->G, &one->X, &one->Xnew, &one->status));
-    else if (one->X.memory == MUON_HOST || one->G.precision != one->X.precision) PetscCall((*one->layer->ops->stepmany)(1, &one));
+    else if (one->G.precision != one->X.precision) PetscCall((*one->layer->ops->stepmany)(1, &one));
     else many[count++] = one;
   }
   if (count > 0) PetscCall((*many[0]->layer->ops->stepmany)(count, many));

@@ -58,6 +58,7 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
   layer->updaterms                           = -1;
   PetscCall(MuonParametersCreate((PetscObject)layer));
   PetscCall(MuonSlotsCreate(layer));
+  PetscCall(MuonLayerCreateGradient_Private(layer));
   PetscCall(PetscSNPrintf(family, sizeof(family), "muon_layer_%s_", name));
   PetscCall(PetscStrallocpy(family, (char **)&layer->parameters.family));
   layer->parameters.layer = ((PetscObject)layer)->name;
@@ -233,7 +234,7 @@ PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray 
   shape.rowmajor  = a.rowmajor ? 1 : 0;
   PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_ARRAY, a.comm, a.M, a.first, &shape, layer));
   (*layer)->array      = a;
-  (*layer)->givenarray = a.g;
+  PetscCall(MuonLayerResetGradient_Private(*layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

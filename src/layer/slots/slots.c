@@ -24,14 +24,14 @@ PetscErrorCode MuonSlotsCreate(MuonLayer layer)
 {
   PetscFunctionBegin;
   PetscCall(PetscNew(&layer->slots));
-  for (int k = 0; k < NSLOTS; k++) PetscCall(MuonParametersAddPart((PetscObject)layer, Slots[k]->rows, Slots[k]->size, NULL));
+  for (int k = 0; k < NSLOTS; k++) PetscCall(MuonParametersAddPart((PetscObject)layer, Slots[k]->rows, Slots[k]->size, &layer->slots->data[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What the layer has in a slot, NULL for nothing */
 static void *MuonSlotData_Private(MuonLayer layer, int k)
 {
-  void *data = MuonParametersPartData((PetscObject)layer, Slots[k]->rows);
+  void *data = layer->slots->data[k];
 
   return layer->ops->applylmo != NULL && (*Slots[k]->chosen)(data) ? data : NULL;
 }
@@ -90,13 +90,14 @@ PetscErrorCode MuonSlotsApply(MuonLayer layer, MuonSlotPlace place, PetscInt b, 
 
   PetscFunctionBegin;
   slots->step.held = PETSC_FALSE;
-  PetscCall(MuonWorkspaceMark(layer->work, &mark));
   for (int k = 0; k < NSLOTS; first += slots->count[k++] * blocks) {
     void *data = Slots[k]->place == place ? MuonSlotData_Private(layer, k) : NULL;
 
-    if (data != NULL) PetscCall((*Slots[k]->apply)(layer, data, slots->state + first + b * slots->count[k], info, &slots->step, A, B, status));
+    if (data == NULL) continue;
+    PetscCall(MuonWorkspaceMark(layer->work, &mark));
+    PetscCall((*Slots[k]->apply)(layer, data, slots->state + first + b * slots->count[k], info, &slots->step, A, B, status));
+    PetscCall(MuonWorkspaceRelease(layer->work, &mark));
   }
-  PetscCall(MuonWorkspaceRelease(layer->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,7 +156,8 @@ PetscErrorCode MuonSlotsReset(MuonLayer layer)
     PetscCall(MuonArrayDestroy(&slots->state[n].next));
   }
   PetscCall(PetscFree(slots->state));
-  PetscCall(PetscMemzero(slots, sizeof(*slots)));
+  PetscCall(PetscArrayzero(slots->count, NSLOTS));
+  slots->nstates = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -22,7 +22,7 @@ static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonSt
   PetscCall(MuonStateVisitArray(visitor, "step", PETSC_TRUE, PETSC_TRUE, &shard->D));
   PetscCall(MuonStateVisitArray(visitor, "change", PETSC_TRUE, PETSC_FALSE, &shard->change));
   PetscCall(MuonStateVisitArray(visitor, "change.new", PETSC_TRUE, PETSC_TRUE, &shard->changenew));
-  if (shard->owns) PetscCall(MuonCompressorVisitState(shard->down, visitor));
+  if (MuonShardOwns(shard)) PetscCall(MuonCompressorVisitState(shard->down, visitor));
   PetscTryTypeMethod(muon, visitstate, shard, visitor);
   visitor->holder = MUON_STATE_EVERYONE;
   visitor->layer  = ((PetscObject)shard->layer)->name;

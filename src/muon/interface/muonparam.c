@@ -25,19 +25,19 @@
 static const char *const DownlinkPrecisions[] = {"native", "single", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
 
 const MuonParameter MuonParameters_Private[] = {
-  REAL(learning_rate, 0.02, 0, MUON_UNBOUNDED, MUON_PARAMETER_HIDDEN, "Learning rate"),
+  RATE(REAL, learning_rate, 0.02, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_HIDDEN, "Learning rate"),
   RATE(ENUM, schedule, 0, 0, 0, MuonScheduleTypes, 0, "How the learning rate changes"),
   RATE(INT, schedule_warmup, 0, 0, MUON_UNBOUNDED, NULL, 0, "Steps in which the learning rate rises"),
   RATE(REAL, schedule_constant, 0.4, 0, 1, NULL, MUON_PARAMETER_BELOW, "Fraction of the steps for which the trapezoid is flat"),
   RATE(REAL, schedule_minimum, 0, 0, 1, NULL, 0, "Part of the learning rate that schedules end at"),
-  REAL(momentum, 0.9, 0, 1, MUON_PARAMETER_BELOW | MUON_PARAMETER_HIDDEN, "Weight of the old momentum"),
+  RATE(REAL, momentum, 0.9, 0, 1, NULL, MUON_PARAMETER_BELOW | MUON_PARAMETER_HIDDEN, "Weight of the old momentum"),
   RATE(INT, momentum_warmup, 0, 0, MUON_UNBOUNDED, NULL, 0, "Steps in which the momentum goes to its value"),
   RATE(REAL, momentum_warmup_start, 0.85, 0, 1, NULL, MUON_PARAMETER_BELOW, "Momentum of the first step of its warm-up"),
-  ENUM(momentum_style, MuonMomentumStyles, 0, "How a gradient enters the momentum"),
+  RATE(ENUM, momentum_style, 0, 0, 0, MuonMomentumStyles, 0, "How a gradient enters the momentum"),
   ROW(ENUM, momentum_at, PETSC_DETERMINE, 0, 0, MuonMomentumAts, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Where the momentum is kept, by the type where not set"),
-  REAL(dampening, 0, 0, 1, MUON_PARAMETER_BELOW, "1 minus the weight of a new gradient in the style sgd"),
+  RATE(REAL, dampening, 0, 0, 1, NULL, MUON_PARAMETER_BELOW, "1 minus the weight of a new gradient in the style sgd"),
   ENUM(nesterov, MuonNesterovTypes, 0, "What the LMO sees"),
-  REAL(weight_decay, 0, 0, MUON_UNBOUNDED, 0, "Weight decay"),
+  RATE(REAL, weight_decay, 0, 0, MUON_UNBOUNDED, NULL, 0, "Weight decay"),
   ENUM(weight_decay_style, MuonWeightDecayStyles, 0, "How weight decay enters a step"),
   REAL(clip, 0, 0, MUON_UNBOUNDED, 0, "Largest norm of a gradient, 0 for any; beyond it the gradient is shortened"),
   ENUM(clip_layers, MuonClipLayersTypes, 0, "Whose gradients are clipped"),
@@ -50,9 +50,9 @@ const MuonParameter MuonParameters_Private[] = {
   RATE(REAL, adamw_epsilon, MUON_ADAMW_EPSILON, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_ABOVE, "Added to the root of the mean of squares"),
   RATE(REAL, sgd_learning_rate, PETSC_DETERMINE, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_AUTO, "Learning rate of gradient descent, -1: that of the optimizer"),
   RATE(REAL, sgd_weight_decay, PETSC_DETERMINE, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_AUTO, "Weight decay of gradient descent, -1: that of the optimizer"),
-  ENUM(shape_factor, MuonShapeFactors, 0, "How the shape of a layer enters its radius"),
-  ROW_OF("step", ENUM, step_type, 0, 0, 0, MuonStepTypes, 0, "How far a norm ball moves a layer"),
-  ROW_OF("assembly", ENUM, assembly_kind, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Ranks that assemble a distributed matrix, the cheapest where not set"),
+  RATE(ENUM, shape_factor, 0, 0, 0, MuonShapeFactors, 0, "How the shape of a layer enters its radius"),
+  RATE(ENUM, step, 0, 0, 0, MuonStepTypes, 0, "How far a norm ball moves a layer"),
+  ROW_OF("assembly", ENUM, assembly.kind, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Ranks that assemble a distributed matrix, the cheapest where not set"),
   ROW_OF("assembly_precision", ENUM, assembly.precision, 0, 0, 0, MuonAssemblyPrecisions, MUON_PARAMETER_FIXED, "Precision in which rows are gathered"),
   ROW_OF("assembly_assignment", ENUM, assembly.assignment, 0, 0, 0, MuonExchangeAssignments, MUON_PARAMETER_FIXED, "How the owners of matrices are chosen"),
   ROW_OF("assembly_chunk", INT, assembly.chunk, PETSC_DETERMINE, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Matrices that travel together, by default as many as a worker has ranks"),
@@ -106,7 +106,7 @@ PetscErrorCode MuonChanging_Private(PetscObject object, const MuonParameter *row
 
   PetscFunctionBegin;
   if (row->flags & MUON_PARAMETER_DATA) PetscFunctionReturn(PETSC_SUCCESS);
-  if (IS(row, momentum)) PetscCall(MuonCheckMomentumKept_Private(muon, row->key, (PetscReal)value));
+  if (IS_RATE(row, momentum)) PetscCall(MuonCheckMomentumKept_Private(muon, row->key, (PetscReal)value));
   if (IS_RATE(row, momentum_warmup) && value > (double)muon->step) PetscCall(MuonCheckMomentumKept_Private(muon, "momentum_warmup_start", muon->rates->momentum_warmup_start));
   if (IS_RATE(row, momentum_warmup_start) && muon->step < muon->rates->momentum_warmup) PetscCall(MuonCheckMomentumKept_Private(muon, row->key, (PetscReal)value));
   PetscCheck(!IS(row, clip) || muon->setupcalled == PETSC_FALSE || (value > 0) == (muon->clip > 0), PetscObjectComm(object), PETSC_ERR_ORDER, "-%smuon_clip %g: whether gradients are clipped must be set before MuonSetUp(), or after MuonReset()",
@@ -251,7 +251,7 @@ PetscErrorCode MuonSetLearningRate(Muon muon, PetscReal rate)
 PetscErrorCode MuonGetLearningRate(Muon muon, PetscReal *rate)
 {
   PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, rate, muon->learning_rate);
+  MuonGet(muon, MUON_CLASSID, rate, muon->rates->learning_rate);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -51,7 +51,7 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
   if (((PetscObject)muon)->type_name == NULL) PetscCall(MuonSetType(muon, MUONEF21));
   if (muon->momentum_at == PETSC_DETERMINE) PetscCall(MuonParametersPut((PetscObject)muon, "momentum_at", (double)muon->ops->momentum_at));
   PetscCall(MuonCheckRanksAgree_Private(muon, PETSC_FALSE));
-  PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, muon->momentum_style, muon->nesterov));
+  PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, muon->rates->momentum_style, muon->nesterov));
   PetscCall(PetscFree(muon->active));
   PetscCall(PetscMalloc1(muon->nlayers, &muon->active));
   muon->nactive       = 0;
@@ -92,7 +92,7 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall((*muon->group[g]->ops->setup)(muon, muon->group[g]));
   PetscCall(MuonExchangeSetUp(muon->exchange));
   for (PetscInt p = 0; p < muon->nshards; p++) {
-    muon->shard[p].layer->keepsmomentum = MuonNeedsMomentum_Private(muon, muon->shard[p].layer);
+    if (MuonNeedsMomentum_Private(muon, muon->shard[p].layer) == PETSC_FALSE) muon->shard[p].layer->keepsmomentum = PETSC_FALSE;
     PetscCall(MuonShardSetUpState_Private(muon, &muon->shard[p]));
     if (MuonGroupIsAway(muon->shard[p].group) == PETSC_FALSE) PetscCall(MuonShardMakeState_Private(muon, &muon->shard[p]));
   }

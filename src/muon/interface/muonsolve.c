@@ -44,12 +44,12 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeGetSentBytes(muon->exchange, &muon->traffic.mpi, &muon->traffic.own));
+  muon->traffic.mpi += muon->bytes[0];
+  muon->traffic.own += muon->bytes[1];
+  muon->bytes[0] = muon->bytes[1] = 0;
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     const MuonGroup group = muon->group[g];
 
-    muon->traffic.mpi += group->bytes;
-    muon->traffic.own += group->inside;
-    group->bytes = group->inside = 0;
     if (group->exchange != muon->exchange && group->rests == PETSC_FALSE) {
       PetscCall(MuonExchangeGetSentBytes(group->exchange, &bytes, &own));
       muon->traffic.mpi += bytes;

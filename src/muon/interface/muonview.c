@@ -119,7 +119,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   MuonTryAddons(muon, view, muon, viewer);
   if (muon->preset != NULL) PetscCall(MuonPresetView_Private(muon, viewer));
   PetscCall(MuonCheckLayerTypes_Private(muon, viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, momentum %g at the %s%s\n", (double)muon->learning_rate, (double)muon->momentum,
+  PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, momentum %g at the %s%s\n", (double)muon->rates->learning_rate, (double)muon->rates->momentum,
                                    muon->momentum_at < 0  ? "type's own place"
                                    : muon->nested != NULL ? "worker"
                                                           : MuonMomentumAts[muon->momentum_at],

@@ -113,7 +113,7 @@ PetscErrorCode MuonGroupSetUpAssembly_Private(Muon muon, MuonGroup group, const 
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[order != NULL ? order[k] : k];
 
-    if (shard->owns || order == NULL) PetscCall(MuonAddItems_Private(muon, shard, group->item, assembled, ranges, &group->nitems));
+    if (MuonShardOwns(shard) || order == NULL) PetscCall(MuonAddItems_Private(muon, shard, group->item, assembled, ranges, &group->nitems));
   }
   muon->assembly.prefix = ((PetscObject)muon)->prefix;
   PetscCall(MuonAssemblyCreate(group->grid->inside, &muon->assembly, muon->work, group->nitems, assembled, &group->assembly));

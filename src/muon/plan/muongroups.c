@@ -59,7 +59,6 @@ static PetscErrorCode MuonCreateGroup_Private(Muon muon, const MuonGroupKey *key
   group->ops   = ops;
   group->grid  = grid;
   group->home  = key->home;
-  group->phase = key->phase;
   group->depth = key->depth;
   group->shard = muon->shard + muon->nshards;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
@@ -165,6 +164,7 @@ PetscErrorCode MuonDestroyGroups_Private(Muon muon)
   PetscCall(PetscFree(muon->group));
   PetscCall(PetscFree(muon->shard));
   muon->ngroups = muon->nshards = 0;
+  muon->bytes[0] = muon->bytes[1] = 0;
   PetscCall(MuonResetWorkerGrids_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -209,7 +209,6 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
     shard->replicated   = group->exchange->everywhere;
     shard->layer->alone = muon->nested != NULL ? PETSC_TRUE : PETSC_FALSE;
     shard->layer->owner = shard->replicated ? -1 : group->exchange->owner[k];
-    shard->owns         = group->exchange->owner[k] == group->exchange->worker && MuonGroupIsAway(group) == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
     /* One worker makes no message for itself of weights as they are */
     asis = shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down->assignment && MuonCompressorValuesOf(shard->down) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
     if (shard->replicated == PETSC_FALSE && (group->exchange->nworkers > 1 || asis == PETSC_FALSE)) group->no_downlink = PETSC_FALSE;

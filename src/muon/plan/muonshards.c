@@ -94,6 +94,7 @@ PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup gro
   shard->port   = port;
   shard->rows   = layer->rows;
   shard->row    = layer->first;
+  layer->keepsmomentum = PETSC_TRUE;
   PetscCall(PetscStrncpy(name, ((PetscObject)layer)->name, sizeof(name)));
   if (group->home >= 0) port->whole = PETSC_TRUE;
   else if (grid->size > 1) {

@@ -227,7 +227,7 @@ PetscErrorCode MuonSetStepInfo_Private(Muon muon)
     info->decay           = muon->weight_decay_style == MUON_WEIGHT_DECAY_COUPLED ? 0 : (double)layer->weight_decay;
     info->radius          = info->rate * (double)(layer->step == MUON_STEP_SHARP ? factor * factor : factor);
     info->beta            = layer->workermomentum ? (double)layer->momentum : 0;
-    info->gradient_weight = muon->momentum_style == MUON_MOMENTUM_EMA ? 1 - info->beta : (layer->workermomentum ? 1 - (double)muon->dampening : 1);
+    info->gradient_weight = muon->rates->momentum_style == MUON_MOMENTUM_EMA ? 1 - info->beta : (layer->workermomentum ? 1 - (double)muon->rates->dampening : 1);
     served->cautious      = muon->weight_decay_style == MUON_WEIGHT_DECAY_CAUTIOUS ? PETSC_TRUE : PETSC_FALSE;
     served->dual = served->squares = 0;
     PetscCall(PetscArrayzero(shard->round->figure + 1, 3)); /* the way up is of when it was begun */

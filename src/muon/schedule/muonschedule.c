@@ -8,14 +8,14 @@
 PetscReal MuonGetMomentumNow_Private(Muon muon)
 {
   if (muon->rates->fn != NULL && muon->rates->scheduled.valid) return muon->rates->scheduled.momentum;
-  if (muon->step >= muon->rates->momentum_warmup) return muon->momentum;
-  return muon->rates->momentum_warmup_start + (PetscReal)muon->step / (PetscReal)muon->rates->momentum_warmup * (muon->momentum - muon->rates->momentum_warmup_start);
+  if (muon->step >= muon->rates->momentum_warmup) return muon->rates->momentum;
+  return muon->rates->momentum_warmup_start + (PetscReal)muon->step / (PetscReal)muon->rates->momentum_warmup * (muon->rates->momentum - muon->rates->momentum_warmup_start);
 }
 
 PetscErrorCode MuonFollowSchedule_Private(Muon muon)
 {
   const PetscReal momentum = MuonGetMomentumNow_Private(muon);
-  PetscReal       decay    = muon->weight_decay;
+  PetscReal       decay    = muon->rates->weight_decay;
 
   PetscFunctionBegin;
   if (muon->rates->fn != NULL && muon->rates->scheduled.valid) decay = muon->rates->scheduled.decay;
@@ -35,7 +35,7 @@ PetscBool MuonNeedsMomentum_Private(Muon muon, MuonLayer layer)
 {
   if (layer->workermomentum == PETSC_FALSE) return PETSC_FALSE;
   if (MuonLayerIsSet(layer, "momentum")) return layer->momentum > 0 ? PETSC_TRUE : PETSC_FALSE;
-  return muon->momentum > 0 || (muon->rates->momentum_warmup > 0 && muon->rates->momentum_warmup_start > 0) || muon->rates->fn != NULL ? PETSC_TRUE : PETSC_FALSE;
+  return muon->rates->momentum > 0 || (muon->rates->momentum_warmup > 0 && muon->rates->momentum_warmup_start > 0) || muon->rates->fn != NULL ? PETSC_TRUE : PETSC_FALSE;
 }
 
 PetscErrorCode MuonCheckMomentum_Private(Muon muon, int at, MuonMomentumStyle style, MuonNesterovType nesterov)
@@ -117,11 +117,11 @@ PetscErrorCode MuonGetScheduleFactor_Private(Muon muon, PetscReal *factor)
 */
 PetscErrorCode MuonSchedule_Private(Muon muon)
 {
-  PetscReal      factor, momentum, decay = muon->weight_decay;
+  PetscReal      factor, momentum, decay = muon->rates->weight_decay;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, muon->momentum_style, muon->nesterov));
+  PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, muon->rates->momentum_style, muon->nesterov));
   muon->rates->scheduled.valid = PETSC_FALSE;
   if (muon->rates->fn == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonGetScheduleFactor_Private(muon, &factor));
@@ -216,6 +216,6 @@ PetscErrorCode MuonGetRate(Muon muon, PetscReal *rate)
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscAssertPointer(rate, 2);
   PetscCall(MuonGetScheduleFactor_Private(muon, rate));
-  *rate *= muon->learning_rate;
+  *rate *= muon->rates->learning_rate;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

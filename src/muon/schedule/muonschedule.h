@@ -5,8 +5,12 @@
 
 #include "../plan/muonplan.h"
 
-/* Parameters and state of what changes with the step */
+/* Parameters of momentum and steps, which layers inherit; state of what changes with the step */
 struct _n_MuonRates {
+  PetscReal         learning_rate, momentum, dampening, weight_decay;
+  MuonMomentumStyle momentum_style;
+  MuonShapeFactor   shape_factor;
+  MuonStepType      step;
   MuonScheduleType schedule;
   PetscInt         schedule_warmup, momentum_warmup;
   PetscReal        schedule_constant, schedule_minimum, momentum_warmup_start;

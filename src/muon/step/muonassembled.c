@@ -131,7 +131,7 @@ PetscErrorCode MuonServeAssembled_Private(Muon muon, MuonGroup group, MuonRecord
     const MuonShard *shard = &group->shard[k];
     const MuonArray  W     = MuonShardWeightsShape(shard);
 
-    if (shard->owns && !shard->Xnew.data) most[W.memory] = PetscMax(most[W.memory], MuonArrayBytes(&W));
+    if (MuonShardOwns(shard) && !shard->Xnew.data) most[W.memory] = PetscMax(most[W.memory], MuonArrayBytes(&W));
   }
   for (int memory = 0; memory < 2; memory++) {
     if (most[memory] > 0) PetscCall(MuonWorkspaceGetIn(muon->work, (MuonMemory)memory, most[memory], &serving.Xnew[memory]));

@@ -63,7 +63,7 @@ PetscErrorCode MuonClipWorker_Private(Muon muon)
   if (muon->grid[0]->size > 1) { /* the ranks of a worker have rows of its gradient */
     PetscCall(PetscMalloc1(muon->grid[0]->size, &all));
     PetscCallMPI(MPI_Allgather(&norm, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, muon->grid[0]->inside));
-    muon->group[0]->bytes += sizeof(norm);
+    muon->bytes[0] += sizeof(norm);
     norm = 0;
     for (PetscMPIInt r = 0; r < muon->grid[0]->size; r++) norm = hypot(norm, all[r]);
     PetscCall(PetscFree(all));
@@ -88,7 +88,7 @@ PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
     const MuonArray   state    = MuonShardStateShape(shard);
     const PetscMPIInt nworkers = shard->group->exchange->nworkers;
 
-    if (shard->owns == PETSC_FALSE || shard->group->rests || MuonClipsLayer_Private(muon, shard->layer) == PETSC_FALSE) continue;
+    if (MuonShardOwns(shard) == PETSC_FALSE || shard->group->rests || MuonClipsLayer_Private(muon, shard->layer) == PETSC_FALSE) continue;
     if (shard->sum.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
     PetscCall(MuonServerSum_Private(shard, &shard->sum, status));
     shard->round->summed = PETSC_TRUE;

@@ -84,16 +84,20 @@ static PetscErrorCode MuonScaleInput_Private(Muon muon, MuonShard *shard, MuonAr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On the host several at once are not faster, and a step as a message is made from one */
-static PetscBool MuonShardIsAlone_Private(const MuonShard *shard)
+/* Whether a run that begins with that shard ends before another one. A step as a message is made from one; on the host several large ones at once are not faster */
+static PetscBool MuonRunEnds_Private(const MuonShard *first, const MuonShard *next, size_t bytes, size_t batch)
 {
-  return shard->layer->shape.memory == MUON_HOST || MuonShardSendsStep(shard) ? PETSC_TRUE : PETSC_FALSE;
+  const size_t     caches = 131072;
+  const MuonMemory memory = first->layer->shape.memory;
+
+  if (MuonShardSendsStep(first) || MuonShardSendsStep(next) || next->layer->shape.memory != memory) return PETSC_TRUE;
+  return bytes > (memory == MUON_HOST ? caches : batch) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /*
    Server: aggregates, steps of the layers' optimizers, messages of the new weights, each for all shards of a run in their order.
-   Runs have several shards in device memory, where small products of several layers are computed together; their sums and new
-   weights fit in the bytes of a batch, scratch or not, because all sums of a run arrive before its first step
+   Runs have several shards in one memory, whose small products are computed together; their sums and new weights fit in the bytes
+   of a batch, scratch or not, because all sums of a run arrive before its first step
 */
 static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
@@ -106,7 +110,7 @@ static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRe
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(group->nshards, &owned, group->nshards, &task));
   for (PetscInt k = 0; k < group->nshards; k++) {
-    if (group->shard[group->exchange->order[k]].owns) owned[n++] = &group->shard[group->exchange->order[k]];
+    if (MuonShardOwns(&group->shard[group->exchange->order[k]])) owned[n++] = &group->shard[group->exchange->order[k]];
   }
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
   for (PetscInt first = 0, run; first < n; first += run) {
@@ -117,7 +121,7 @@ static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRe
       const MuonArray state = MuonShardStateShape(shard[run]), W = MuonShardWeightsShape(shard[run]);
 
       bytes += MuonArrayBytes(&state) + MuonArrayBytes(&W);
-      if (run > 0 && (MuonShardIsAlone_Private(shard[run]) || MuonShardIsAlone_Private(shard[0]) || bytes > batch)) break;
+      if (run > 0 && MuonRunEnds_Private(shard[0], shard[run], bytes, batch)) break;
     }
     for (PetscInt k = 0; k < run; k++) {
       PetscCall(MuonServerAggregate_Private(muon, shard[k], &task[k].G, status));
@@ -146,7 +150,7 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonStatu
   if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK && shard->round->down_got.bytes == 0) {
     if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerValidateStep(shard->layer, bytes, message, muon->count_entropy, &cost, &valid));
     else PetscCall(MuonCompressorValidateArray(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->round->down_got, &valid));
-    if (valid) MuonCountMessage_Private(muon, shard->group, shard, 1, shard->owns, &cost);
+    if (valid) MuonCountMessage_Private(muon, shard->group, shard, 1, MuonShardOwns(shard), &cost);
     else received = MUON_STATUS_CORRUPT;
   }
   MuonStatusMerge(received, status);
@@ -160,7 +164,7 @@ static PetscErrorCode MuonServers_Mean(Muon muon, MuonGroup group, MuonRecord *r
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeMoveEnd(group->exchange));
-  if (group->no_downlink == PETSC_FALSE) PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, group->round));
+  if (group->no_downlink == PETSC_FALSE) PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, MuonGroupStep(muon, group)));
   for (PetscInt k = 0; k < group->nshards; k++) group->shard[k].round->down_got.bytes = 0;
   if (group->assembly != NULL) PetscCall(MuonServeAssembled_Private(muon, group, record, status));
   else {
@@ -207,7 +211,7 @@ static PetscErrorCode MuonCommit_Mean(Muon muon, MuonShard *shard)
   MuonArray whole;
 
   PetscFunctionBegin;
-  if (MuonGroupSendsArrays(shard->group, 1) && shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonGroupSendsArrays(shard->group, 1) && MuonShardOwns(shard) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole));
   PetscCall(MuonShardMove_Private(muon, shard, &shard->round->info, &whole));
   PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole));

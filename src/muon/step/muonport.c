@@ -19,8 +19,9 @@ static const PetscInt *MuonPortRanges_Private(const MuonPort *port, PetscInt all
 */
 static PetscErrorCode MuonPortSum_Private(MuonPort *port, const MuonArray *packed)
 {
+  const Muon      muon   = port->shard->muon;
   const MuonGroup group  = port->shard->group;
-  PetscLogDouble  before = group->bytes;
+  PetscLogDouble  before = muon->bytes[0];
   PetscInt        all[2];
   MuonArray       whole;
   PetscBool       ours;
@@ -33,8 +34,8 @@ static PetscErrorCode MuonPortSum_Private(MuonPort *port, const MuonArray *packe
   }
   PetscCall(MuonArrayOnHost(&whole, PETSC_TRUE, &port->staged[0]));
   PetscCall(MuonArrayOnHost(&port->mean, PETSC_FALSE, &port->staged[1]));
-  PetscCall(MuonRowsSumStart(group->grid->inside, group->home, MuonPortRanges_Private(port, all), group->grid->share, &port->staged[0], packed, &port->staged[1], port->counts, &group->bytes, &port->request));
-  if (group->home >= 0) group->inside += group->bytes - before;
+  PetscCall(MuonRowsSumStart(group->grid->inside, group->home, MuonPortRanges_Private(port, all), group->grid->share, &port->staged[0], packed, &port->staged[1], port->counts, &muon->bytes[0], &port->request));
+  if (group->home >= 0) muon->bytes[1] += muon->bytes[0] - before;
   if (whole.memory == MUON_HOST) port->staged[0].data = NULL;
   if (port->mean.memory == MUON_HOST) port->staged[1].data = NULL;
   if (whole.data != packed->data) PetscCall(MuonLayerRestoreGradientMemory(port->shard->layer, &whole));
@@ -177,7 +178,7 @@ PetscErrorCode MuonPortGather_Private(const MuonPort *port, const MuonArray *who
   const Muon      muon   = port->shard->muon;
   const MuonGroup group  = port->shard->group;
   const MuonArray rows   = MuonGroupIsAway(group) ? *whole : MuonShardPart(port->shard, whole);
-  PetscLogDouble  before = group->bytes;
+  PetscLogDouble  before = muon->bytes[0];
   PetscInt        all[2];
   MuonArray       packed;
   MuonMark        mark;
@@ -187,8 +188,8 @@ PetscErrorCode MuonPortGather_Private(const MuonPort *port, const MuonArray *who
   PetscCall(PetscLogEventBegin(MUON_Exchange, muon, 0, 0, 0));
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
   PetscCall(MuonWorkspaceGetArray(muon->work, whole, whole->precision, &packed));
-  PetscCall(MuonRowsGather(group->grid->inside, group->home, MuonPortRanges_Private(port, all), &rows, whole, &packed, &group->bytes));
-  if (group->home >= 0) group->inside += group->bytes - before;
+  PetscCall(MuonRowsGather(group->grid->inside, group->home, MuonPortRanges_Private(port, all), &rows, whole, &packed, &muon->bytes[0]));
+  if (group->home >= 0) muon->bytes[1] += muon->bytes[0] - before;
   PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscCall(PetscLogEventEnd(MUON_Exchange, muon, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -8,10 +8,10 @@ static PetscErrorCode MuonSend_Private(Muon muon, MuonGroup group, MuonStatus *s
     MuonShard *shard = &group->shard[k];
 
     if (group->depth > 1) shard->round->T = *MuonShardKept(shard);
-    shard->round->info.step = (PetscInt)group->round;
+    shard->round->info.step = (PetscInt)MuonGroupStep(muon, group);
     shard->round->sent      = shard->up;
   }
-  PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_UP, group->round));
+  PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_UP, MuonGroupStep(muon, group)));
   PetscCall((*group->ops->workers)(muon, group, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -20,7 +20,6 @@ static PetscErrorCode MuonSend_Private(Muon muon, MuonGroup group, MuonStatus *s
 static PetscErrorCode MuonBeginRound_Private(Muon muon, MuonGroup group, MuonStatus *status)
 {
   PetscFunctionBegin;
-  group->round = muon->step;
   for (PetscInt k = 0; k < group->nshards; k++) {
     group->shard[k].round->info      = MuonShardNext(&group->shard[k])->info;
     group->shard[k].round->figure[0] = 0;
@@ -67,8 +66,7 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
   group->replica = 0;
   if (skips == PETSC_FALSE) PetscCall(MuonMomenta_Private(muon, group, record, status));
   if (group->depth == 1) PetscCall(MuonBeginRound_Private(muon, group, status));
-  else group->round = muon->pending;
-  if (group->depth > 1 && skips == PETSC_FALSE && group->round >= 0 && muon->underway == PETSC_FALSE) PetscCall(MuonSend_Private(muon, group, &muon->sending));
+  else if (skips == PETSC_FALSE && muon->pending >= 0 && muon->underway == PETSC_FALSE) PetscCall(MuonSend_Private(muon, group, &muon->sending));
   for (PetscInt k = 0; k < group->nshards && skips == PETSC_FALSE; k++) PetscCall(MuonLayerRestoreGradientMemory(group->shard[k].layer, &MuonShardNext(&group->shard[k])->gradient));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -133,7 +131,7 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
   PetscCall(MuonClipServers_Private(muon, &status));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonNextPhase(muon, status);
-    if (MuonGroupSkips(muon->group[g]) || muon->group[g]->round < 0) continue;
+    if (MuonGroupSkips(muon->group[g]) || MuonGroupStep(muon, muon->group[g]) < 0) continue;
     PetscCall((*muon->group[g]->ops->servers)(muon, muon->group[g], record, &status));
   }
   MuonNoteStatus(muon, NULL, status);
@@ -157,7 +155,7 @@ static PetscErrorCode MuonMeasureUpdate_Private(Muon muon, MuonShard *shard)
   if (shard->round->info.measure == PETSC_FALSE || entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (shard->port->ranges != NULL) {
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &shard->round->info.squares, 1, MPI_DOUBLE, MPI_SUM, shard->group->grid->inside));
-    shard->group->bytes += sizeof(shard->round->info.squares);
+    muon->bytes[0] += sizeof(shard->round->info.squares);
   }
   shard->layer->updaterms = PetscSqrtReal((PetscReal)(shard->round->info.squares / entries));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -171,7 +169,7 @@ static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
   PetscCall(MuonCompressorCommit(shard->round->sent));
   if (shard->M.data != NULL && muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) MuonArraySwap(&shard->M, &shard->Mnew);
   PetscCall((*shard->group->ops->commit)(muon, shard));
-  if (shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonShardOwns(shard) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCompressorCommit(shard->down));
   PetscTryTypeMethod(shard->layer, commit);
   PetscCall(MuonMeasureUpdate_Private(muon, shard));
@@ -233,7 +231,7 @@ PetscErrorCode MuonCommit_Private(Muon muon, PetscBool *ok)
   if (*ok) MuonTryAddons(muon, committing, muon, ok);
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonGroup       group = muon->group[g];
-    const PetscBool taken = *ok && group->rests == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE, moves = taken && group->round >= 0 ? PETSC_TRUE : PETSC_FALSE;
+    const PetscBool taken = *ok && group->rests == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE, moves = taken && MuonGroupStep(muon, group) >= 0 ? PETSC_TRUE : PETSC_FALSE;
 
     for (PetscInt k = 0; k < group->nshards && moves; k++) PetscCall(MuonCommitShard_Private(muon, &group->shard[k]));
     if (moves) PetscCall(MuonSpreadWeights_Private(muon, group));

@@ -241,7 +241,7 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
     PetscCall(MuonArrayOffHost(Xnew, PETSC_FALSE, &host));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonCompressorSetStep(shard->down, (PetscInt)shard->group->round));
+  PetscCall(MuonCompressorSetStep(shard->down, (PetscInt)MuonGroupStep(muon, shard->group)));
   PetscCall(MuonCompressorGetMaxBytesOf(shard->down, Xnew, &most));
   PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_DOWN, MuonShardNumber(shard), most, &to));
   PetscCall(MuonCompressorEncodeArray(shard->down, Xnew, shard->down->assignment ? NULL : W, most, to, &bytes, muon->count_entropy, &cost, &shard->round->down_got));
@@ -249,7 +249,7 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
   if (shard->down->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   /* What lies in the exchange may move, and is checked as it comes */
   if (shard->round->down_got.data != shard->round->down_got.buffer) shard->round->down_got.bytes = 0;
-  else MuonCountMessage_Private(muon, shard->group, shard, 1, shard->owns, &cost);
+  else MuonCountMessage_Private(muon, shard->group, shard, 1, MuonShardOwns(shard), &cost);
   PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_DOWN, MuonShardNumber(shard), bytes));
   MuonHashReplica_Private(shard, bytes, to);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -36,7 +36,7 @@ static PetscErrorCode MuonFindFailed_Private(Muon muon, const MuonRecord *record
   }
   first = at < 0 ? none : (at * muon->size + muon->rank) * places + place;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPIU_INT64, MPI_MIN, PetscObjectComm((PetscObject)muon)));
-  muon->group[0]->bytes += sizeof(first);
+  muon->bytes[0] += sizeof(first);
   if (first == none) PetscFunctionReturn(PETSC_SUCCESS);
   if (worst == MUON_STATUS_LMO || (worst == MUON_STATUS_NANORINF && first / places >= muon->size)) muon->pending = -1; /* no gradient of this step is to blame, and the round would fail again */
   place              = first % places;

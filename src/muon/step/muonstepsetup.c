@@ -20,7 +20,7 @@ static PetscErrorCode MuonStateMake_Private(MuonStateVisitor *visitor, const cha
 PetscErrorCode MuonShardVisitArray(MuonShard *shard, MuonStateVisitor *visitor, const char name[], PetscBool scratch, MuonArray *array)
 {
   PetscFunctionBegin;
-  if (visitor->visit == MuonStateMade_Private && (visitor->holder != MUON_STATE_SERVER || shard->owns)) PetscCall((*visitor->make)(visitor, name, PETSC_TRUE, array));
+  if (visitor->visit == MuonStateMade_Private && (visitor->holder != MUON_STATE_SERVER || MuonShardOwns(shard))) PetscCall((*visitor->make)(visitor, name, PETSC_TRUE, array));
   PetscCall(MuonStateVisitArray(visitor, name, PETSC_TRUE, scratch, array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -76,12 +76,11 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
       (at_server && shard->group->ops->votes == PETSC_FALSE && direct == PETSC_FALSE && shard->group->mode != MUON_EXCHANGE_MODE_GATHER && (shard->port->ranges == NULL || shard->group->grid->nworkers > 1)))
     layer->ready = MuonPortReady_Private;
   if (MuonGroupIsAway(shard->group)) PetscFunctionReturn(PETSC_SUCCESS);
-  layer->keepsmomentum = layer->keepsmomentum && shard->no_momentum == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
-  if (layer->keepsmomentum && (at_server == PETSC_FALSE || shard->owns)) PetscCall(MuonArrayCreate(&state, layer->state.kept, &shard->M));
+  if (layer->keepsmomentum && (at_server == PETSC_FALSE || MuonShardOwns(shard))) PetscCall(MuonArrayCreate(&state, layer->state.kept, &shard->M));
   if (shard->group->depth > 1 && MuonShardKept(shard) == &shard->Tsent) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Tsent));
-  if ((shard->group->ops->votes == PETSC_FALSE && shard->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE && direct == PETSC_FALSE) || (shard->owns && (shard->keep_sum || (shard->group->mode != MUON_EXCHANGE_MODE_GATHER && direct == PETSC_FALSE))))
+  if ((shard->group->ops->votes == PETSC_FALSE && shard->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE && direct == PETSC_FALSE) || (MuonShardOwns(shard) && (shard->keep_sum || (shard->group->mode != MUON_EXCHANGE_MODE_GATHER && direct == PETSC_FALSE))))
     PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
-  if (shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonShardOwns(shard) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->keepsmomentum && at_server) PetscCall(MuonArrayCreate(&state, layer->state.kept, &shard->Mnew));
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &whole));
   W = MuonShardPart(shard, &whole);

@@ -30,7 +30,7 @@ PetscErrorCode MuonCountDirect_Private(Muon muon, MuonShard *shard, int down)
     PetscCall(MuonCompressorGetMaxBytesOf(down ? shard->down : shard->up, &shape, &bytes));
     cost.encoded = 8.0 * (PetscLogDouble)bytes;
   }
-  MuonCountMessage_Private(muon, shard->group, shard, down, shard->owns, &cost);
+  MuonCountMessage_Private(muon, shard->group, shard, down, MuonShardOwns(shard), &cost);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -142,13 +142,13 @@ PetscErrorCode MuonWorkerEncode_Private(Muon muon, MuonShard *shard, MuonStatus 
   MuonStatusMerge(upload.status, status);
   shard->round->sent = upload.compressor;
   if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCompressorSetStep(shard->round->sent, (PetscInt)shard->group->round));
+  PetscCall(MuonCompressorSetStep(shard->round->sent, (PetscInt)MuonGroupStep(muon, shard->group)));
   PetscCall(MuonCompressorGetMaxBytesOf(shard->round->sent, upload.T, &most));
   PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, MuonShardNumber(shard), most, &to));
   PetscCall(MuonCompressorEncodeArray(shard->round->sent, upload.T, upload.R, most, to, &bytes, muon->count_entropy, &cost, upload.R != NULL ? &shard->round->up_own : NULL));
   MuonStatusMerge(shard->round->sent->status, status);
   if (shard->round->sent->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonCountMessage_Private(muon, shard->group, shard, 0, shard->owns, &cost);
+  MuonCountMessage_Private(muon, shard->group, shard, 0, MuonShardOwns(shard), &cost);
   PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, MuonShardNumber(shard), bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -186,7 +186,7 @@ PetscErrorCode MuonWorkerBeginSum_Private(Muon muon, MuonShard *shard)
   }
   PetscCall(MuonLayerRestoreGradientMemory(shard->layer, &G));
   PetscCall(MuonShardReduceBegin_Private(shard, &shard->round->T, &shard->sum));
-  shard->group->bytes += (PetscLogDouble)MuonArrayBytes(&shard->round->T);
+  muon->bytes[0] += (PetscLogDouble)MuonArrayBytes(&shard->round->T);
   shard->round->begun = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

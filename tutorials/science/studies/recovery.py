@@ -7,7 +7,6 @@ of measurements with --instances matrices. A study that was stopped goes on with
 """
 
 import argparse
-import csv
 import math
 import os
 import shlex
@@ -17,14 +16,16 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+from runs import Runs, TUNING, chosen, geometric, tune  # noqa: E402
+
 COLUMNS = ("options", "seed", "machine", "commit", "errors", "gradients", "seconds")
-TUNING = 101
 SUCCESS = 1e-3
 GRADIENTS = 400
 RANKS = (2, 1, 4)
 FACTORS = (2, 1.6, 1.25, 1, 0.8) # of the exact threshold
 TUNED_AT = ((2, 1.25), (2, 2))
-T95 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26, 20: 2.09, 30: 2.05, 40: 2.02} # Student's, of so many values
 MUON = "-tao_type muon -muon_schedule linear -muon_momentum 0 "
 # name: label, options, key of the rate, exponents of the first rates: 10^(k/2)
 METHODS = {
@@ -62,24 +63,19 @@ def threshold(n1, n2, rank, points=100):
   return n1 * n2 * distance((a + b) / 2)
 
 
+def numbers(row):
+  errors = [float(x) for x in row["errors"].split()]
+  if len(errors) != int(row["options"].rsplit(" ", 1)[1]):
+    raise ValueError
+  return {"errors": errors, "gradients": int(row["gradients"]), "seconds": float(row["seconds"])}
+
+
 class Study:
   def __init__(self, options):
-    self.options, self.path, self.began = options, os.path.join(options.store, "recovery.csv"), time.time()
-    self.runs, n = {}, options.size
+    n = options.size
+    self.options, self.began = options, time.time()
     self.points = {(rank, factor): round(factor * threshold(n, n, rank)) for rank in RANKS for factor in FACTORS}
-    if os.path.exists(self.path):
-      with open(self.path, newline="") as f:
-        reader = csv.DictReader(f)
-        if tuple(reader.fieldnames or ()) != COLUMNS:
-          sys.exit("recovery.py: %s: the first line must be %s" % (self.path, ",".join(COLUMNS)))
-        for row in reader:
-          try:
-            errors = [float(x) for x in row["errors"].split()]
-            if len(errors) != int(row["options"].rsplit(" ", 1)[1]):
-              raise ValueError
-            self.runs[row["options"], int(row["seed"])] = dict(row, errors=errors, gradients=int(row["gradients"]), seconds=float(row["seconds"]))
-          except (AttributeError, TypeError, ValueError, IndexError):
-            print("recovery.py: %s:%d: damaged, not used" % (self.path, reader.line_num), file=sys.stderr)
+    self.runs = Runs("recovery.py", os.path.join(options.store, "recovery.csv"), COLUMNS, numbers)
 
   def words(self, method, point, rate, seed):
     _, words, key, _ = METHODS[method]
@@ -90,7 +86,7 @@ class Study:
 
   def get(self, method, point, rate, seed):
     """A run; None where it is not there."""
-    return self.runs.get((self.words(method, point, rate, seed), seed))
+    return self.runs.get(self.words(method, point, rate, seed), seed)
 
   def make(self, method, point, rate, seed):
     """The run, made where it is missing; None where it may not be made any more."""
@@ -104,38 +100,21 @@ class Study:
     if out.returncode or "errors" not in lines:
       sys.exit("recovery.py: %s\n%s%s" % (" ".join(command), out.stdout, out.stderr))
     gradients, seconds = lines["gradients"].split(" seconds ")
-    row = (options, seed, self.options.machine, self.options.commit, lines["errors"], gradients, seconds)
-    with open(self.path, "a+", newline="") as f:
-      f.seek(0)
-      before = f.read()
-      f.write(("" if before else ",".join(COLUMNS) + "\n") + ("" if before[-1:] in ("", "\n") else "\n"))
-      csv.writer(f, lineterminator="\n").writerow(row)
-    self.runs[options, seed] = dict(zip(COLUMNS, row), errors=[float(x) for x in lines["errors"].split()], gradients=int(gradients), seconds=float(seconds))
+    run = self.runs.add(options, seed, self.options.machine, self.options.commit, lines["errors"], gradients, seconds)
     print("%s rank %d, %d measurements, seed %d%s: %s" % (method, point[0], self.points[point], seed, ", 10^%g" % (rate / 2) if rate is not None else "", lines["errors"]), flush=True)
-    return self.get(method, point, rate, seed)
+    return run
 
   def tuning(self, method):
     """{exponent: mean logarithm of the errors, None where a run is missing}, until the best is inside."""
-    losses = {}
-
     def loss(rate):
       runs = [self.make(method, point, rate, TUNING) for point in TUNED_AT]
       errors = [e if math.isfinite(e) else 1e6 for run in runs if run for e in run["errors"]]
       return sum(map(math.log10, errors)) / len(errors) if None not in runs else None
 
-    for rate in METHODS[method][3]:
-      losses[rate] = loss(rate)
-    while losses and None not in losses.values() and len(losses) < 12:
-      best = min(losses, key=losses.get)
-      if min(losses) < best < max(losses):
-        break
-      losses[best - 1 if best == min(losses) else best + 1] = loss(best - 1 if best == min(losses) else best + 1)
-    return losses
+    return tune(METHODS[method][3], loss)
 
   def rate(self, method):
-    """The exponent of the best rate; None where the method has none, False where the tuning is not finished."""
-    losses = self.tuning(method)
-    return False if None in losses.values() else min(losses, key=losses.get) if losses else None
+    return chosen(self.tuning(method))
 
   def recovered(self, method, point, rate, seed):
     """How many matrices, 0 where more of the same measurements recovered none, None where that is not known."""
@@ -155,14 +134,6 @@ class Study:
             for method, rate in rates.items():
               if not known or self.recovered(method, (rank, factor), rate, seed) is None:
                 self.make(method, (rank, factor), rate, seed)
-
-
-def geometric(errors):
-  """Geometric mean of errors and its 95% interval by Student's distribution of their logarithms."""
-  logs = [math.log10(e) if e > 0 and math.isfinite(e) else math.nan for e in errors]
-  mean, n = sum(logs) / len(logs), len(logs)
-  half = T95[max(k for k in T95 if k <= n)] * math.sqrt(sum((x - mean) ** 2 for x in logs) / (n - 1) / n) if n > 1 else math.nan
-  return 10 ** mean, 10 ** (mean - half), 10 ** (mean + half)
 
 
 def wilson(found, n):
@@ -269,9 +240,8 @@ class Report:
 
   def write(self):
     study, options = self.study, self.study.options
-    values = lambda column: ", ".join(sorted(set(row[column] for row in study.runs.values())))
     self.out = ["# Recovery of matrices of low rank", "", "X is %d x %d, and y_i = <A_i, X> without noise. A matrix counts as recovered where the relative error is below %g. Every method has %d gradients, and ends sooner where the residual is 1e-6 of y. The %d matrices of a seed share their measurements, and fewer measurements are the first of more." % (options.size, options.size, SUCCESS, GRADIENTS, options.instances), "",
-                "What was expected before the first run, and what it means: [Science](../../science.md). Machine: %s. Commit %s. Seeds 1 to %d." % (values("machine"), values("commit"), options.seeds)]
+                "What was expected before the first run, and what it means: [Science](../../science.md). Machine: %s. Commit %s. Seeds 1 to %d." % (study.runs.values("machine"), study.runs.values("commit"), options.seeds)]
     for rank in sorted(RANKS):
       self.table(rank)
     self.tuned()

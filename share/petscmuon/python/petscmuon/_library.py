@@ -29,7 +29,8 @@ class Diverged(Error):
 
 
 def _named(folder):
-  found = sorted(glob.glob(os.path.join(folder, "libpetscmuon.so*")) + glob.glob(os.path.join(folder, "libpetscmuon*.dylib")))
+  patterns = ("libpetscmuon.so*", "libpetscmuon_complex.so*", "libpetscmuon*.dylib")
+  found = sorted(name for pattern in patterns for name in glob.glob(os.path.join(folder, pattern)))
   return found[0] if found else None
 
 

@@ -75,11 +75,11 @@ static PetscErrorCode MuonTheoryCheckOptions_Private(Muon muon)
     const char *key, *assumes;
   } wrong[]                 = {{rate, "learning_rate", "that the theorem gives it"},
                                {MuonParametersIsSet((PetscObject)muon, "momentum"), "momentum", "that the theorem gives it, or -muon_theory_beta"},
-                               {muon->momentum_style != MUON_MOMENTUM_EMA ? PETSC_TRUE : PETSC_FALSE, "momentum_style", "ema"},
+                               {muon->rates->momentum_style != MUON_MOMENTUM_EMA ? PETSC_TRUE : PETSC_FALSE, "momentum_style", "ema"},
                                {muon->rates->momentum_warmup > 0 ? PETSC_TRUE : PETSC_FALSE, "momentum_warmup", "none"},
                                {muon->nesterov != MUON_NESTEROV_NONE ? PETSC_TRUE : PETSC_FALSE, "nesterov", "none"},
                                {muon->state_precision >= MUON_STATE_PRECISION_BF16 ? PETSC_TRUE : PETSC_FALSE, "state_precision", "native or single"},
-                               {muon->weight_decay > 0 ? PETSC_TRUE : PETSC_FALSE, "weight_decay", "0"},
+                               {muon->rates->weight_decay > 0 ? PETSC_TRUE : PETSC_FALSE, "weight_decay", "0"},
                                {muon->clip > 0 ? PETSC_TRUE : PETSC_FALSE, "clip", "0"},
                                {muon->rates->schedule != MUON_SCHEDULE_CONSTANT || muon->rates->schedule_warmup > 0 || muon->rates->fn != NULL ? PETSC_TRUE : PETSC_FALSE, "schedule", "constant, without a warm-up or a function"},
                                {theory->eta >= 0 && MuonTheoryIsSharp_Private(muon) ? PETSC_TRUE : PETSC_FALSE, "theory_eta", "none: its step is gamma"},

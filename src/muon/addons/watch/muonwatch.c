@@ -114,8 +114,8 @@ static PetscErrorCode MuonWatchDiffer_Private(Muon muon)
   while (differs < muon->nlayers && mine[differs] == first[differs]) differs++;
   PetscCallMPI(MPI_Allreduce(&differs, &least, 1, MPIU_INT, MPI_MIN, comm));
   PetscCall(PetscFree2(mine, first));
-  muon->group[0]->bytes += (PetscLogDouble)(sizeof(differs) + (muon->rank == 0 ? (size_t)muon->nlayers * sizeof(*mine) : 0));
-  for (PetscInt p = 0; p < muon->ngrids; p++) muon->group[0]->bytes += (PetscLogDouble)(muon->grid[p]->size > 1 && muon->grid[p]->worker == 0 ? (size_t)muon->nlayers * sizeof(*mine) : 0);
+  muon->bytes[0] += (PetscLogDouble)(sizeof(differs) + (muon->rank == 0 ? (size_t)muon->nlayers * sizeof(*mine) : 0));
+  for (PetscInt p = 0; p < muon->ngrids; p++) muon->bytes[0] += (PetscLogDouble)(muon->grid[p]->size > 1 && muon->grid[p]->worker == 0 ? (size_t)muon->nlayers * sizeof(*mine) : 0);
   muon->reason       = MUON_DIVERGED_WEIGHTS;
   muon->failed.layer = least < muon->nlayers ? muon->layer[least] : NULL;
   muon->failed.what  = "other weights on some ranks";

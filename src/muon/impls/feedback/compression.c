@@ -261,14 +261,14 @@ PetscErrorCode EF21MeterSaving_Private(Muon muon)
     PetscCall(MuonWorkspaceGetArray(muon->work, &state->feedback.relative, state->feedback.relative.precision, &mean));
     PetscCall(MuonShardReduceBegin_Private(shard, &state->feedback.relative, &mean));
     PetscCall(MuonExchangeReduceEnd(shard->group->exchange));
-    if (shard->owns && MuonShardCounts(shard)) {
+    if (MuonShardOwns(shard) && MuonShardCounts(shard)) {
       MuonArrayAxpby(1, &state->G, -1 / (double)shard->group->exchange->nworkers, &mean);
       squares += MuonLayerSumSquares(&mean);
     }
     PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   }
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)muon)));
-  muon->group[0]->bytes += sizeof(squares);
+  muon->bytes[0] += sizeof(squares);
   PetscCall(PetscLogEventEnd(MUON_Measure, muon, 0, 0, 0));
   ef21->error = PetscSqrtReal((PetscReal)squares);
   PetscCall(PetscInfo(muon, "After step %" PetscInt_FMT ": ||G - mean of G_j|| is %g\n", muon->step, (double)ef21->error));

@@ -72,7 +72,7 @@ static PetscErrorCode MuonCommit_EF21(Muon muon, MuonShard *shard)
   PetscCall(EF21Measure_Private(muon, shard, 0, PETSC_FALSE, &shard->round->T, &state->feedback.relative));
   PetscCall(MuonCompressorDecodeValidated(shard->round->sent, &shard->round->up_own, PETSC_TRUE, 1, &state->feedback.relative));
   PetscCall(EF21Measure_Private(muon, shard, 0, PETSC_TRUE, &shard->round->T, &state->feedback.relative));
-  if (shard->owns) MuonArraySwap(&state->G, state->Gnew.data != NULL ? &state->Gnew : &shard->sum);
+  if (MuonShardOwns(shard)) MuonArraySwap(&state->G, state->Gnew.data != NULL ? &state->Gnew : &shard->sum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -315,7 +315,7 @@ static PetscErrorCode MuonCommitting_Local(Muon muon, PetscBool *ok)
   PetscFunctionBegin;
   while (ends < local->phases && MuonLocalStepOf_Private(local, ends) != muon->step % local->steps) ends++;
   if (ends == local->phases) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt g = 0; g < outer->ngroups; g++) outer->group[g]->rests = outer->group[g]->phase != ends ? PETSC_TRUE : PETSC_FALSE;
+  for (PetscInt g = 0; g < outer->ngroups; g++) outer->group[g]->rests = outer->group[g]->nshards == 0 || outer->group[g]->shard->layer->phase != ends ? PETSC_TRUE : PETSC_FALSE;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     if (MuonLocalEnds_Private(muon, &local->layer[l])) PetscCall(MuonLocalSetGradient_Private(muon, l));
   }

@@ -61,7 +61,7 @@ PetscErrorCode MuonVoteAssembled_Private(Muon muon, MuonGroup group, MuonStatus 
   PetscCall(MuonAssemblyRun(group->assembly, &client));
   if (MuonVotesOf(group)->rule.whole == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonAssemblyGetSentBytes(group->assembly, &bytes, &own)); /* which knows the last run only */
-  group->bytes += bytes;
+  muon->bytes[0] += bytes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -80,7 +80,7 @@ PetscErrorCode MuonMajorityAssembled_Private(Muon muon, MuonGroup group, MuonSta
   PetscCall(MuonAssemblyRun(group->assembly, steps ? &moves : &lengths));
   if (steps == PETSC_FALSE) {
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, serving.length, (PetscMPIInt)group->nitems, MPI_DOUBLE, MPI_SUM, group->grid->inside));
-    group->bytes += (PetscLogDouble)group->nitems * sizeof(*serving.length);
+    muon->bytes[0] += (PetscLogDouble)group->nitems * sizeof(*serving.length);
     for (PetscInt i = 0; i < group->nitems; i++) {
       MuonVotesBlock *one = MuonVotesFind(group->item[i].shard, group->item[i].number);
 

@@ -125,7 +125,7 @@ const unsigned char *MuonVotesOpen(MuonVotes votes, PetscInt i, unsigned planes,
 /* Random bits of a round, from bit at on, for a block. Entries are numbered in the whole layer, so that no bit depends on the distribution */
 static void MuonVotesDraw_Private(Muon muon, const MuonShard *shard, const MuonVotesBlock *one, PetscBool down, PetscMPIInt sender, unsigned char *bits, size_t at)
 {
-  const MuonKernelStream stream = {(uint64_t)muon->seed, (uint32_t)shard->layer->hash, (uint32_t)shard->group->round, (uint32_t)sender, (uint32_t)down};
+  const MuonKernelStream stream = {(uint64_t)muon->seed, (uint32_t)shard->layer->hash, (uint32_t)MuonGroupStep(muon, shard->group), (uint32_t)sender, (uint32_t)down};
   const MuonArray        state = MuonShardStateShape(shard), part = MuonVotesPart(one, &state);
   const size_t           row = (size_t)(shard->row + one->block.row), column = (size_t)one->block.column;
   const size_t           len = (size_t)(state.rowmajor ? shard->layer->n : shard->layer->m), first = state.rowmajor ? row * len + column : column * len + row;

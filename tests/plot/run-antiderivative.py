@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+#TEST requires: numpy matplotlib
+"""Tests the program of the study of the antiderivative: what it runs, what it chooses, intervals and verdicts, a study that was stopped, and that the report in the manual is that of its file."""
+
+import importlib.util
+import math
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+STORE = os.path.join(ROOT, "share", "petscmuon", "doc", "studies", "science")
+SPEC = importlib.util.spec_from_file_location("antiderivative", os.path.join(ROOT, "tutorials", "science", "studies", "antiderivative.py"))
+antiderivative = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(antiderivative)
+
+STARTED = []
+
+
+def program(command, **_):
+  """In the place of the program: AdamW errs by seed / 100 at its best rate, 1e-3; Muon by half of that, but for a thousandth, at 0.1, which is off the first grid; others by as much as AdamW or a little more or less."""
+  STARTED.append(command)
+  words = {word: following for word, following in zip(command, command[1:] + [""]) if word[:1] == "-"}
+  seed, error = int(words["-antiderivative_seed"]), 0.01
+  error *= seed
+  if "-muon_learning_rate" in words and "-tao_type" not in words:
+    error *= (0.5 + 0.001 * (seed % 2)) * 10 ** abs(math.log10(float(words["-muon_learning_rate"])) + 1)
+  elif "-muon_adamw_learning_rate" in words and "-tao_type" not in words:
+    error *= 10 ** abs(math.log10(float(words["-muon_adamw_learning_rate"])) + 3)
+  else:
+    for key, best in (("-tao_lmvm_mat_lmvm_hist_size", 10), ("-tao_brgn_subsolver_tao_bnk_ksp_max_it", 32)):
+      error *= max(1, abs(math.log10(float(words.get(key, best)) / best)) * 10)
+    error *= 1.1 if seed % 2 else 0.95
+  if "*.b?:adamw,trunk.W0:adamw,*:soap" in command and float(words["-muon_adamw_learning_rate"]) > 1e-3:
+    error = math.nan
+  return subprocess.CompletedProcess(command, 0, "relative error %.3e, deviation 1e-3; 2.0e-04 by the trapezoidal rule\npasses 400 seconds 1.5 bytes 3e6 loss 1e-6\nhistory 20:0.5 40:0.4\n" % error, "")
+
+
+class Antiderivative(unittest.TestCase):
+  def run_it(self, *more):
+    sys.argv = ["antiderivative.py", "--program", "./program", "--store", "store", "--passes", "400", *more]
+    out, err = StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+      antiderivative.main()
+    with open(os.path.join("store", "antiderivative.md")) as f:
+      return f.read(), err.getvalue()
+
+  def setUp(self):
+    shutil.rmtree("store", ignore_errors=True)
+    STARTED.clear()
+    self.run, self.draw = antiderivative.subprocess.run, antiderivative.Report.draw
+    antiderivative.subprocess.run = program
+    antiderivative.Report.draw = lambda report, path: None # but in the last test
+
+  def tearDown(self):
+    antiderivative.subprocess.run, antiderivative.Report.draw = self.run, self.draw
+
+  def test_statistics(self):
+    """The quantiles of tables, the closed form of two degrees of freedom, and Holm's own rule by hand."""
+    for t, degrees, p in ((2.776445, 4, 0.05), (12.706205, 1, 0.05), (1.0, 1, 0.5), (3.0, 2, 1 - 3 / math.sqrt(11))):
+      self.assertAlmostEqual(antiderivative.student(t, degrees), p, delta=1e-6)
+    adjusted = antiderivative.holm({"a": 0.04, "b": 0.01, "c": 0.03})
+    for name, p in {"b": 0.03, "c": 0.06, "a": 0.06}.items():
+      self.assertAlmostEqual(adjusted[name], p)
+
+  def test_study(self):
+    report, _ = self.run_it()
+    self.assertIn("-antiderivative_decay", STARTED[0]) # the published settings first, with four times the steps
+    self.assertEqual(STARTED[0][STARTED[0].index("-muon_max_steps") + 1], "1600")
+    mean = math.prod(range(1, 6)) ** 0.2
+    self.assertIn("| AdamW | 0.001 | %.2e, " % (0.01 * mean), report)
+    self.assertRegex(report, r"\| Muon \| 0.1 \| [^|]*\| 0.50, 0.50 to 0.50 \| better \| 5 \|")
+    self.assertRegex(report, r"`lmvm` \| 10 \| [^|]*\| 1.04, 0.94 to 1.15 \| no difference seen: it would have to be a factor of 1.10 \|")
+    self.assertIn("- SOAP, `-muon_adamw_learning_rate`: 0.0003162", report) # the grid grew away from what diverged
+    self.assertIn("| AdamW, then least squares for the last layer |  | %.2e, " % (0.01 * mean), report)
+    self.assertIn("| 1.00, 1.00 to 1.00 | no difference seen", report)
+    self.assertNotIn("Not run", report)
+    gauss = [command for command in STARTED if "brgn" in command and "32" in command][0]
+    self.assertEqual(gauss[gauss.index("-tao_max_it") + 1], "6") # 400 passes of 2 * 32 + 6
+    words = [command for command in STARTED if "-tao_type" in command and "-muon_learning_rate" in command][0]
+    for key, value in {"-muon_max_steps": "200", "-tao_max_funcs": "200", "-muon_learning_rate": "0.1", "-tao_lmvm_mat_lmvm_hist_size": "10"}.items():
+      self.assertEqual(words[words.index(key) + 1], value)
+    self.assertTrue(all((command[0] == "mpiexec") == ("-ef21_compressor" in command) for command in STARTED))
+    # Nothing is left; a line that is damaged is made again, and no other
+    STARTED.clear()
+    self.assertEqual((self.run_it()[0], STARTED), (report, []))
+    path = os.path.join("store", "antiderivative.csv")
+    with open(path) as f:
+      lines = f.read().splitlines(True)
+    with open(path, "w") as f:
+      f.write("".join(lines[:-1]) + lines[-1].replace(",400,", ",x,"))
+    again, err = self.run_it()
+    self.assertEqual((again, len(STARTED), err.count("damaged")), (report, 1, 1))
+    # What is missing is named
+    with open(path, "w") as f:
+      f.write("".join(line for line in lines if "-tao_type brgn" not in line and not ("*:soap" in line and ",3,,," in line)))
+    report, _ = self.run_it("--report")
+    self.assertIn("- Gauss-Newton of TAO, `brgn`: its number is not chosen yet\n", report)
+    self.assertIn("- SOAP: seeds 3\n", report)
+
+  def test_program(self):
+    antiderivative.subprocess.run = self.run
+    with open("program", "w") as f:
+      f.write("#!/bin/sh\necho no; exit 3\n")
+    os.chmod("program", 0o755)
+    with self.assertRaisesRegex(SystemExit, "(?s)antiderivative.py: ./program .*\nno"):
+      self.run_it()
+
+  def test_manual(self):
+    antiderivative.Report.draw = self.draw
+    os.mkdir("store")
+    shutil.copy(os.path.join(STORE, "antiderivative.csv"), "store")
+    sys.argv = ["antiderivative.py", "--store", "store", "--report"]
+    antiderivative.main()
+    with open(os.path.join(STORE, "antiderivative.md")) as ours, open(os.path.join("store", "antiderivative.md")) as made:
+      self.assertEqual(made.read(), ours.read())
+    self.assertEqual(os.path.exists(os.path.join("store", "antiderivative.svg")), os.path.exists(os.path.join(STORE, "antiderivative.svg")))
+
+
+if __name__ == "__main__":
+  unittest.main()
