@@ -348,7 +348,7 @@ def readme_markdown(linked):
     text, lists = f.read().replace("](%s/" % DOC, "]("), g.read()
   def link(match):
     path = match.group(2) if match.group(2) in linked else match.group(2).rstrip("/") + "/README.md"
-    return "`%s`" % path if path in linked else match.group(0)
+    return '<a class="reference internal" href="source/%s.txt">%s</a>' % (path, match.group(1)) if path in linked else match.group(0)
   return re.sub(r"(?<!!)\[([^\]]*)\]\(([^)#:]+)\)", link, text) + lists[lists.index("\n```"):]
 
 def write_site(folder, rows, mathjax):

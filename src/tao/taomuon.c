@@ -91,7 +91,7 @@ static PetscErrorCode TaoSetUp_Muon(Tao tao)
     MuonLayerType     type;
 
     PetscCall(VecGetSize(tao->solution, &n));
-    if (tm->muon->layer_types == NULL) PetscCall(MuonSetLayerTypes(tm->muon, "x:" MUONLAYERADAMW));
+    if (!MuonParametersIsSet((PetscObject)tm->muon, "layer_types")) PetscCall(MuonSetLayerTypes(tm->muon, "x:" MUONLAYERADAMW));
     PetscCall(MuonAddVecLayers(tm->muon, tao->solution, tao->gradient, 1, &name, &n, &one, NULL));
     PetscCall(MuonGetLayer(tm->muon, 0, &layer));
     PetscCall(MuonLayerGetType(layer, &type));

@@ -14,8 +14,8 @@ static const struct {
   const char *name;
   PetscBool   matrix;
   PetscInt    first, columns;
-} Layers[LAYERS] = {{"branch.W0", PETSC_TRUE, 0, SENSORS}, {"branch.b0", PETSC_FALSE, WIDTH *SENSORS, 1}, {"branch.W1", PETSC_TRUE, BRANCH1, WIDTH}, {"branch.b1", PETSC_FALSE, BRANCH1 + WIDTH *WIDTH, 1},
-                    {"trunk.W0", PETSC_TRUE, TRUNK0, 1},   {"trunk.b0", PETSC_FALSE, TRUNK0 + WIDTH, 1},  {"trunk.W1", PETSC_TRUE, TRUNK1, WIDTH},   {"trunk.b1", PETSC_FALSE, TRUNK1 + WIDTH *WIDTH, 1}};
+} Layers[LAYERS] = {{"branch.W0", PETSC_TRUE, 0, SENSORS}, {"branch.b0", PETSC_FALSE, BRANCH1 - WIDTH, 1}, {"branch.W1", PETSC_TRUE, BRANCH1, WIDTH}, {"branch.b1", PETSC_FALSE, TRUNK0 - WIDTH, 1},
+                    {"trunk.W0", PETSC_TRUE, TRUNK0, 1},   {"trunk.b0", PETSC_FALSE, TRUNK1 - WIDTH, 1},   {"trunk.W1", PETSC_TRUE, TRUNK1, WIDTH},   {"trunk.b1", PETSC_FALSE, ENTRIES - WIDTH, 1}};
 
 static PetscErrorCode CreateProblem(PetscInt seed, PetscInt functions, PetscInt tests, Problem *p)
 {
@@ -208,7 +208,7 @@ int main(int argc, char **argv)
     suffix: history
     requires: double
     args: -antiderivative_functions 20 -antiderivative_tests 5 -muon_max_steps 5 -tao_type lmvm -tao_max_it 2 -antiderivative_decay 0.9 -antiderivative_history 2
-    filter: awk '/^passes/ {print $1, $2 >= 8, NF} /^history/ {print $1, $2 ~ /^2:/, $3 ~ /^4:/, NF > 3}'
+    filter: awk '/^passes/ {print $1, ($2 >= 8), NF} /^history/ {print $1, ($2 ~ /^2:/), ($3 ~ /^4:/), (NF > 3)}'
   testset:
     args: -antiderivative_functions 20 -antiderivative_tests 5 -muon_max_steps 1
     table: suffix | nsize | args | error

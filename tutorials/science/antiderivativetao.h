@@ -86,10 +86,11 @@ static inline PetscErrorCode FormResidual(Tao tao, Vec x, Vec r, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix without entries: its products use the weights of the last residual */
+/* A matrix without entries: its products are at the weights x */
 static inline PetscErrorCode FormJacobian(Tao tao, Vec x, Mat J, Mat Jpre, void *ctx)
 {
   PetscFunctionBeginUser;
+  PetscCall(Copy(x, ((Problem *)ctx)->wd, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -125,7 +126,7 @@ static inline PetscErrorCode CreateJacobian(Problem *p, PetscInt first, PetscInt
 {
   PetscFunctionBeginUser;
   p->first = first;
-  PetscCheck(p->data.n == p->data.all, PETSC_COMM_WORLD, PETSC_ERR_SUP, "Least squares: expected one rank");
+  PetscCheck(p->data.n == p->data.all, PETSC_COMM_WORLD, PETSC_ERR_SUP, "-antiderivative_last and -tao_type brgn: expected one rank, which has all functions");
   PetscCall(MatCreateShell(PETSC_COMM_SELF, p->data.n, columns, p->data.n, columns, p, J));
   PetscCall(MatShellSetOperation(*J, MATOP_MULT, (void (*)(void))MultJacobian));
   PetscCall(MatShellSetOperation(*J, MATOP_MULT_TRANSPOSE, (void (*)(void))MultTransposeJacobian));
@@ -175,6 +176,7 @@ static inline PetscErrorCode SolveLast(Problem *p, PetscInt iterations)
   PetscFunctionBeginUser;
   PetscCall(CreateJacobian(p, BRANCH1, TRUNK0 - BRANCH1, &J));
   PetscCall(MatCreateVecs(J, &d, &r));
+  PetscCall(Count(p, PETSC_FALSE));
   PetscCall(PassDouble(p->dble, p->wd, NULL, PETSC_TRUE, p->rd, p->gd));
   PetscCall(Copy(r, p->rd, PETSC_TRUE));
   PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));

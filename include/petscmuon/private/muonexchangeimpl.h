@@ -122,7 +122,7 @@ typedef enum {
    and the default. MuonExchangeCutVotes() cuts the entries of n layers, layer k being start[k]..start[k+1],
    into as many items as the type owns one by one, item i being (*cut)[i]..(*cut)[i+1], which the caller
    frees and gives to SetItems. In the mode reduce votes go up a tree whose
-   nodes receive, and put and send, one message of at most max bytes, on the only item.
+   ranks receive, and put and send, one message of at most max bytes, on the only item.
 
    MuonExchangeGatherRecords() gives every worker the records of all: count doubles each, all[worker * count ...].
 */

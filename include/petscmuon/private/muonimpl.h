@@ -15,8 +15,6 @@
 
 PETSC_EXTERN PetscLogEvent MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggregate, MUON_Measure, MUON_SetUpEvent;
 
-#define MAXMUONMONITORS 5
-
 /*
    The record that every rank sends to every other at the end of a step, in one call: its status and numbers for monitors
 */
@@ -75,18 +73,18 @@ typedef struct {
    Data of one round of one shard, from the gradient to the new weights. Arrays are borrowed
 */
 typedef struct {
-  MuonLayerStepInfo info;              /* rate, decay, radius, momentum; what the step reports */
-  MuonArray         gradient, weights; /* of the layer */
-  MuonArray         T;                 /* worker: what it sends, which becomes its momentum */
-  PetscBool         in_place;          /* T is the layer's own gradient */
-  PetscBool         begun;             /* the sum of T over the workers is in flight in the exchange */
-  PetscBool         summed;            /* the messages are in shard->sum already */
-  PetscBool         edited;            /* the weights were changed since the last step: shard->X is not looked at */
-  MuonArray         input;             /* server of several ranks: of the LMO */
-  MuonArray         step;              /* server: the step that the commit takes */
-  MuonCompressor    sent;              /* what T was sent with */
-  MuonValidated     up_own, down_got;  /* validated messages: what this rank sent, where the type needs it, and the server's */
-  double            figure[4];         /* bytes of this rank's messages up and down; lags, where they are measured */
+  MuonLayerStepInfo info;             /* rate, decay, radius, momentum; what the step reports */
+  MuonArray         gradient;         /* of the layer */
+  MuonArray         T;                /* worker: what it sends, which becomes its momentum */
+  PetscBool         in_place;         /* T is the layer's own gradient */
+  PetscBool         begun;            /* the sum of T over the workers is in flight in the exchange */
+  PetscBool         edited;           /* the weights were changed since the last step: shard->X is not looked at */
+  MuonArray         input;            /* server of several ranks: of the LMO */
+  MuonArray         step;             /* server: the step that the commit takes */
+  MuonArray         change;           /* server: of the weights, for -muon_delay_correction; that of round[1] is the one before */
+  MuonCompressor    sent;             /* what T was sent with */
+  MuonValidated     up_own, down_got; /* validated messages: what this rank sent, where the type needs it, and the server's */
+  double            figure[4];        /* bytes of this rank's messages up and down; lags, where they are measured */
 } MuonRound;
 
 /*
@@ -117,13 +115,11 @@ typedef struct _n_MuonShard {
 
   /*
      Set by the type in configure(), or by the group's operations: the sum is kept between steps; nothing of the
-     step needs whole blocks; every worker computes the same from assembled blocks; T is sent as it is and its
-     mean is taken, so that send() and serve() may be left out, and commit() does not look at T
+     step needs whole blocks; every worker computes the same from assembled blocks
   */
-  PetscBool keep_sum, rowwise, replicated, asis;
+  PetscBool keep_sum, rowwise, replicated;
 
-  MuonArray Tsent;             /* worker: T of round[0], where it stays for another step and is no momentum */
-  MuonArray change, changenew; /* of the weights in the last round and in this one, for -muon_delay_correction */
+  MuonArray Tsent; /* worker: T of round[0], where it stays for another step and is no momentum */
 } MuonShard;
 
 /*
@@ -209,6 +205,7 @@ typedef struct {
 */
 struct _MuonOps {
   MuonMomentumAt         momentum_at; /* where the momentum is kept, if no option says it */
+  PetscBool              asis;        /* see MuonShardIsAsIs() */
   const MuonTypeMonitor *monitor;
   const MuonGroupOps    *lmogroup; /* operations of the groups of layers of LMOs, NULL where a mean is formed of them, too */
   PetscErrorCode (*configure)(Muon);
@@ -230,9 +227,9 @@ struct _MuonOps {
    the record's status is negative, there are no gradients. input() may replace the input of a layer's optimizer by scratch. differ() before the
    commit, if alike of a group differs between ranks with the same rows; it gives the reason. committing() before the commit, for which all ranks are
    ready; it may refuse it. look() during the commit, before and after the workers' weights W get the message for Xnew. end() after it, with ok if the
-   step was taken. counted() after the step was counted, before the monitors. saving() before a checkpoint is written; it measures, and does not
+   step was taken. counted() after the step was counted, before show(), the monitors. saving() before a checkpoint is written; it measures, and does not
    change the state. visitstate() names state for checkpoints, with layer and holder of the visitor. Data and texts of rows are freed with the
-   optimizer, everything else by reset()
+   optimizer, everything else by reset(), or by destroy() if it outlives a reset
 */
 typedef struct {
   const MuonParameter *rows;      /* each with MUON_PARAMETER_DATA; NULL for none */
@@ -252,11 +249,13 @@ typedef struct {
   PetscErrorCode (*look)(Muon, MuonShard *, PetscBool after, const MuonArray *Xnew, const MuonArray *W);
   PetscErrorCode (*end)(Muon, PetscBool ok);
   PetscErrorCode (*counted)(Muon, PetscInt step);
-  PetscErrorCode (*solved)(Muon); /* at the end of MuonSolve() */
+  PetscErrorCode (*show)(Muon, PetscInt step, PetscReal loss); /* when all addons have counted it: monitors */
+  PetscErrorCode (*solved)(Muon);                              /* at the end of MuonSolve() */
   PetscErrorCode (*saving)(Muon);
   PetscErrorCode (*visitstate)(Muon, MuonStateVisitor *);
   PetscErrorCode (*view)(Muon, PetscViewer);
   PetscErrorCode (*reset)(Muon);
+  PetscErrorCode (*destroy)(Muon);
 } MuonAddonOps;
 
 typedef struct {
@@ -304,16 +303,16 @@ struct _p_Muon {
   PetscInt                    ngroups;
   MuonGroup                  *group;
   PetscInt                    nshards;
-  MuonShard                  *shard;         /* of all groups, one group behind the other */
-  MuonExchange                exchange;      /* what is chosen for all groups; where every rank is a worker it is the group's own. Ranks agree on it */
-  MuonAssemblyOptions         assembly;      /* of all groups */
+  MuonShard                  *shard;    /* of all groups, one group behind the other */
+  MuonExchange                exchange; /* what is chosen for all groups; where every rank is a worker it is the group's own. Ranks agree on it */
+  MuonAssemblyOptions         assembly; /* of all groups */
   MuonWorkspace               work;
   MuonObjectiveAndGradientFn *objective;
   void                       *objectivectx;
 
   PetscInt           max_steps, node_size;
   MuonNesterovType   nesterov;
-  int                momentum_at; /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
+  int                momentum_at;  /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
   PetscBool          leaveswarned; /* that a polar factor may be outside of the unit ball, in sharp steps */
   MuonStatePrecision state_precision, downlink_precision;
   PetscInt64         seed;
@@ -324,10 +323,8 @@ struct _p_Muon {
      Set by a type whose workers take steps alone, where nothing but the status goes to others: its other optimizer, of whose
      state checkpoints are part
   */
-  Muon      nested;
-  PetscBool synchronized; /* in this step the other one took its */
+  Muon nested;
 
-  char                *preset, *layer_types, *layer_type;
   MuonWeightDecayStyle weight_decay_style;
   MuonClipLayers       clip_layers;
   PetscReal            clip;       /* 0 for none */
@@ -335,11 +332,11 @@ struct _p_Muon {
 
   PetscBool           setupcalled, setfromoptionscalled, optionschecked;
   PetscInt            step;
-  PetscReal           loss, dual, rate; /* of the last step */
+  PetscReal           loss, dual; /* of the last step */
   PetscInt64          nancount;
-  PetscLogDouble      bytes[2];         /* handed to MPI in this step beside exchanges and assemblies; of these, what stays in a node */
-  PetscLogDouble      counted[2][4];    /* bits up and down since the last status: three as in MuonTraffic, and those encoded that left this rank or came to it */
-  PetscLogDouble      meanup, meandown; /* the mean of the last over the ranks, in this step */
+  PetscLogDouble      bytes[2];      /* handed to MPI in this step beside exchanges and assemblies; of these, what stays in a node */
+  PetscLogDouble      counted[2][4]; /* bits up and down since the last status: three as in MuonTraffic, and those encoded that left this rank or came to it */
+  PetscLogDouble      mean[2];       /* of the last over the ranks, in this step */
   MuonConvergedReason reason;
   PetscInt            nsums;     /* of the active layers, the first so many have no sum under way that began before the step */
   PetscBool           computing; /* the user's routine computes gradients, or failed when it did */
@@ -358,15 +355,11 @@ struct _p_Muon {
   PetscReal worker_weight; /* of this rank as it was set */
   double   *weights;       /* of all ranks, with the mean 1; NULL where all are equal, and before the set-up */
 
-  PetscInt       nmonitors, monitor_interval;
-  MuonMonitorFn *monitor[MAXMUONMONITORS];
-  void          *monitorctx[MAXMUONMONITORS];
-  PetscErrorCode (*monitordestroy[MAXMUONMONITORS])(void **);
-
+  PetscInt              monitor_interval;
   PetscReal             score;           /* of the last step, -1 where no group has one */
   PetscBool             save, continues; /* some rank was asked for a checkpoint; a run that was saved goes on: files of monitors too */
   struct _n_MuonSaving *saving;          /* checkpoints and restarts: in muoncheckpoint.h */
-  struct _n_MuonRates  *rates;           /* of momentum and steps, what changes with the step: in muonschedule.h */
+  struct _n_MuonRates  *rates;           /* of momentum and steps, types of layers, the preset: in muonschedule.h */
 
   MuonCompressor compressor[2]; /* up and down, made by a type: what its options say of all layers; else NULL */
   void          *data;
@@ -447,7 +440,8 @@ static inline PetscBool MuonShardOwns(const MuonShard *shard)
 {
   const MuonExchange exchange = shard->group->exchange;
 
-  return shard->group->ops->votes == PETSC_FALSE && MuonGroupIsAway(shard->group) == PETSC_FALSE && exchange->owner[MuonShardNumber(shard)] == exchange->worker ? PETSC_TRUE : PETSC_FALSE;
+  if (shard->group->ops->votes || MuonGroupIsAway(shard->group)) return PETSC_FALSE;
+  return exchange->owner[MuonShardNumber(shard)] == exchange->worker ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* What several ranks compute alike counts once */
@@ -493,10 +487,16 @@ static inline MuonArray MuonShardStateShape(const MuonShard *shard)
   return MuonArrayLike(&weights, shard->muon->state_precision == MUON_STATE_PRECISION_SINGLE ? MUON_SINGLE : weights.precision, NULL);
 }
 
+/* The compressor up is an assignment, and the type sends T as it is and takes the mean: send() and serve() are left out, and commit() does not look at T */
+static inline PetscBool MuonShardIsAsIs(const MuonShard *shard)
+{
+  return shard->muon->ops->asis && shard->up->assignment ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /* What goes up is T as it is */
 static inline PetscBool MuonShardSendsAsIs(const MuonShard *shard)
 {
-  return (shard->muon->ops->send == NULL || shard->asis) && shard->up->assignment && MuonCompressorValuesOf(shard->up) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
+  return (shard->muon->ops->send == NULL || shard->muon->ops->asis) && shard->up->assignment && MuonCompressorValuesOf(shard->up) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* Arrays and no messages go up or down */

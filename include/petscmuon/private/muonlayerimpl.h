@@ -21,7 +21,7 @@ typedef struct {
   double   beta, gradient_weight; /* of momentum and gradient in the new momentum; these five, from rate on, are state of a round under way */
   double   dual;                  /* output: <G,-D> where an LMO gave D, else 0 */
 
-  PetscBool cautious; /* decay only the entries that the step does not move away from zero */
+  PetscBool cautious; /* decay only the entries whose magnitude the step does not increase */
   PetscBool measure;  /* squares is asked for */
   double    squares;  /* output: sum of squares of what rate multiplies in the step */
 } MuonLayerStepInfo;
@@ -86,10 +86,10 @@ struct _p_MuonLayer {
      Each of them has rows of an M x N matrix: m x n, or of a matrix whose entries are a range of a parallel Vec
      these entries in the order of memory, m n x 1
   */
-  PetscInt         M, N;
-  PetscInt         first, rows; /* the rows of that which are here in memory */
-  PetscInt        *ranges;      /* of rows on these ranks, known after MuonLayerSetUpRows_Private() */
-  int              rowmajor;    /* the contiguous vectors of the m x n matrix in memory are its rows */
+  PetscInt         M;
+  PetscInt         first;    /* of the rows that are here in memory */
+  PetscInt        *ranges;   /* of rows on these ranks, known after MuonLayerSetUpRows_Private() */
+  int              rowmajor; /* the contiguous vectors of the m x n matrix in memory are its rows */
   MuonLayerStorage storage;
   /*
      The weights: a Mat, or an array view. The memory of a view is that of array, or of a Vec, which it borrows for
@@ -103,7 +103,6 @@ struct _p_MuonLayer {
   MuonArray          shape;         /* of the weights that are here, as rows of the M x N matrix, without data and gaps */
   MuonLayerGradient *gradient;      /* of this step, in layergradient.c */
   PetscBool          wholegradient; /* every rank of the worker has one of the full matrix, to be averaged; else it has the rows of the weights */
-  PetscBool          nogradient;    /* the caller declared that there is none */
 
   MuonBlocks      blocks; /* to each of which the LMO is applied */
   MuonLMO         lmo;
@@ -123,14 +122,13 @@ struct _p_MuonLayer {
   PetscMPIInt      owner;             /* -1: every rank */
   int              assembly;          /* of the driver: a MuonAssemblyKind, or PETSC_DETERMINE */
   void            *shard;             /* set by the driver: its MuonShard, NULL where the layer is frozen and before the set-up */
-  const MuonArray *server;            /* set by the driver: the server's weights, without data where this rank does not own the layer */
+  const MuonArray *server;            /* set by the driver at an owner: the server's weights, without data where they are the layer's own */
   MuonLayerNote   *note;              /* made by the driver for layers that are watched, else NULL */
   PetscErrorCode (*ready)(MuonLayer); /* set by the driver: takes the gradient that is ready */
   PetscBool      alone;               /* set by the driver: each worker has weights and moments of its own */
   MuonLayer      inner;               /* that takes steps from these weights between two steps of this layer, NULL for none */
   PetscInt       phase;               /* of the optimizer's phases, in which this layer takes steps */
   PetscLogDouble gathered;            /* bytes handed to MPI by MuonLayerGetFullWeights(), which the driver counts */
-  PetscBool      serverisweights;     /* set by the driver: the server's weights are the layer's own, and server is not looked at */
   MuonStateForm  state;               /* set by the driver: its precision is that of what optimizers see as G, at first that of the weights */
   PetscReal      updaterms;           /* set by the driver: root mean square of the last update, -1 where it was not measured here */
   unsigned int   hash;
@@ -191,6 +189,16 @@ PETSC_EXTERN PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer, size_t, cha
     } \
   } while (0)
 
+/* Of the M x N matrix: the rows here, and N */
+static inline PetscInt MuonLayerRows(MuonLayer layer)
+{
+  return (PetscInt)MuonArrayRows(&layer->shape);
+}
+static inline PetscInt MuonLayerColumns(MuonLayer layer)
+{
+  return (PetscInt)MuonArrayColumns(&layer->shape);
+}
+
 /* What a layer has in a place, NULL for nothing */
 PETSC_EXTERN const char *MuonLayerHasSlot(MuonLayer, MuonSlotPlace);
 /* What it has of slots that are given the gradient beside the momentum, NULL for nothing */
@@ -226,8 +234,9 @@ PETSC_INTERN PetscErrorCode MuonLayerCheckMemory_Private(const char name[], Muon
 /* A Mat, or the part of a Vec or of memory that is the layer's, as an array that has the shape of its rows here */
 PETSC_INTERN PetscErrorCode MuonLayerOpen_Private(MuonLayer, PetscObject, const void *data, PetscBool write, MuonArray *);
 PETSC_INTERN PetscErrorCode MuonLayerClose_Private(MuonLayer, PetscObject, PetscBool write, MuonArray *);
-PETSC_INTERN PetscErrorCode MuonLayerCreateGradient_Private(MuonLayer);
 PETSC_INTERN PetscErrorCode MuonLayerResetGradient_Private(MuonLayer);
+/* While it is hidden, a step finds that there is none */
+PETSC_EXTERN void           MuonLayerHideGradient_Private(MuonLayer, PetscBool hidden);
 PETSC_INTERN PetscErrorCode MuonLayerVisitGradient_Private(MuonLayer, MuonStateVisitor *);
 /* Of the whole matrix: more than a PetscInt may hold */
 static inline PetscInt64 MuonLayerEntries(MuonLayer layer)
@@ -242,7 +251,7 @@ PETSC_EXTERN MuonArray MuonLayerGetWholeShape(MuonLayer);
 */
 static inline PetscBool MuonLayerIsEntries(MuonLayer layer)
 {
-  return layer->M != layer->m || layer->N != layer->n ? PETSC_TRUE : PETSC_FALSE;
+  return layer->M != layer->m || MuonLayerColumns(layer) != layer->n ? PETSC_TRUE : PETSC_FALSE;
 }
 PETSC_EXTERN MuonArray MuonLayerMatrixOf(MuonLayer, const MuonArray *whole);
 /* A block as a part of the M x N matrix */

@@ -236,7 +236,6 @@ PetscErrorCode MuonLayerReset(MuonLayer layer)
   PetscCall(PetscFree(layer->ranges));
   if (layer->lmo != NULL) PetscCall(MuonLMOReset(layer->lmo));
   layer->server           = NULL;
-  layer->serverisweights  = PETSC_FALSE;
   layer->owner            = -1;
   layer->parameters.fixed = PETSC_FALSE;
   layer->keepsmomentum    = PETSC_FALSE;

@@ -164,7 +164,7 @@ PetscErrorCode MuonLayerGetRowsBlock(MuonLayer layer, PetscInt b, MuonBlock *blo
   PetscCall(MuonLayerGetBlock_Private(layer, b, block));
   if (MuonLayerIsEntries(layer) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   block->m = layer->M; /* it is the only one */
-  block->n = layer->N;
+  block->n = MuonLayerColumns(layer);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -8,12 +8,14 @@
 
 struct _n_MuonLayerGradient {
   PetscBool        wholetype; /* on one rank: the Mat or Vec is sequential, whatever that of the weights is */
-  PetscBool        provided;  /* a gradient was taken or given since the last step */
-  PetscObject      given;     /* the caller's Mat or Vec */
-  const void      *array;     /* or array */
-  MuonArray        buffer;    /* of the weights' precision, without gaps, made when first asked for */
-  PetscObject      shown;     /* the Mat or Vec that shows it to the caller; of a Mat on a device it holds the gradient itself */
-  PetscObjectState used;      /* of shown, after the last step */
+  PetscBool        none;      /* the caller declared that there is no gradient */
+  PetscBool        hidden;
+  PetscBool        provided; /* a gradient was taken or given since the last step */
+  PetscObject      given;    /* the caller's Mat or Vec */
+  const void      *array;    /* or array */
+  MuonArray        buffer;   /* of the weights' precision, without gaps, made when first asked for */
+  PetscObject      shown;    /* the Mat or Vec that shows it to the caller; of a Mat on a device it holds the gradient itself */
+  PetscObjectState used;     /* of shown, after the last step */
 };
 
 /* Replaces the caller's previous gradient; without both arguments there is none, or the layer's buffer again */
@@ -22,29 +24,28 @@ static PetscErrorCode MuonLayerGive_Private(MuonLayer layer, PetscObject given, 
   PetscFunctionBegin;
   if (given != NULL) PetscCall(PetscObjectReference(given));
   PetscCall(PetscObjectDestroy(&layer->gradient->given));
-  layer->gradient->given      = given;
-  layer->gradient->array = array;
-  layer->nogradient = none;
-  layer->gradient->provided   = PETSC_TRUE;
+  layer->gradient->given    = given;
+  layer->gradient->array    = array;
+  layer->gradient->none     = none;
+  layer->gradient->provided = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonLayerResetGradient_Private(MuonLayer layer)
 {
   PetscFunctionBegin;
+  if (layer->gradient == NULL) PetscCall(PetscNew(&layer->gradient));
   PetscCall(MuonLayerGive_Private(layer, (PetscObject)layer->g, layer->array.g, PETSC_FALSE));
   PetscCall(PetscObjectDestroy(&layer->gradient->shown));
   PetscCall(MuonArrayDestroy(&layer->gradient->buffer));
-  layer->gradient->used = 0;
-  layer->gradient->provided   = PETSC_FALSE;
+  layer->gradient->used     = 0;
+  layer->gradient->provided = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLayerCreateGradient_Private(MuonLayer layer)
+void MuonLayerHideGradient_Private(MuonLayer layer, PetscBool hidden)
 {
-  PetscFunctionBegin;
-  PetscCall(PetscNew(&layer->gradient));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  layer->gradient->hidden = hidden;
 }
 
 PetscErrorCode MuonLayerVisitGradient_Private(MuonLayer layer, MuonStateVisitor *visitor)
@@ -129,7 +130,7 @@ static PetscErrorCode MuonLayerShowGradient_Private(MuonLayer layer)
   const char *const  type     = layer->weights->type_name;
   const PetscBool    same     = strcmp(type, MATMPIDENSE) == 0 || strcmp(type, VECMPI) == 0 ? PETSC_TRUE : PETSC_FALSE;
   const PetscBool    parallel = layer->ranks > 1 || layer->gradient->wholetype ? MuonLayerHasParallelGradient_Private(layer) : same;
-  const PetscInt     rows     = parallel ? layer->rows : layer->m;
+  const PetscInt     rows     = parallel ? MuonLayerRows(layer) : layer->m;
   PetscScalar *const data     = (PetscScalar *)layer->gradient->buffer.data;
   PetscInt           columns  = layer->n;
 
@@ -195,8 +196,8 @@ static PetscErrorCode MuonLayerProvideGradient_Private(MuonLayer layer, MuonLaye
   if (layer->gradient->given != NULL || layer->gradient->array != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerMakeGradient_Private(layer));
   if (storage != MUON_LAYER_ARRAY) PetscCall(MuonLayerShowGradient_Private(layer));
-  layer->nogradient = PETSC_FALSE;
-  layer->gradient->provided   = PETSC_TRUE;
+  layer->gradient->none     = PETSC_FALSE;
+  layer->gradient->provided = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -470,7 +471,7 @@ PetscErrorCode MuonLayerGetGradientMemory(MuonLayer layer, MuonArray *G, PetscBo
   PetscFunctionBegin;
   *ours = PETSC_FALSE;
   *G    = MuonLayerGetGradientShape_Private(layer);
-  if (layer->nogradient) PetscFunctionReturn(PETSC_SUCCESS);
+  if (layer->gradient->none || layer->gradient->hidden) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->gradient->given == NULL && layer->gradient->array == NULL) PetscCall(MuonLayerMakeGradient_Private(layer));
   if (layer->gradient->array != NULL && layer->wholegradient == PETSC_FALSE) G->ld = (size_t)layer->array.ld << G->pairs;
   if (MuonLayerGradientObject_Private(layer) != NULL || layer->gradient->array != NULL) PetscCall(MuonLayerOpen_Private(layer, MuonLayerGradientObject_Private(layer), layer->gradient->array, PETSC_FALSE, G));
@@ -492,8 +493,8 @@ PetscErrorCode MuonLayerSwapGradientMemory(MuonLayer layer, MuonArray *M)
 {
   PetscFunctionBegin;
   PetscCall(MuonLayerMakeGradient_Private(layer));
-  PetscAssert(M->precision == layer->gradient->buffer.precision && M->len == layer->gradient->buffer.len && M->count == layer->gradient->buffer.count && M->ld == M->len, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer \"%s\": memory of another shape or precision",
-              ((PetscObject)layer)->name);
+  PetscAssert(M->precision == layer->gradient->buffer.precision && M->len == layer->gradient->buffer.len && M->count == layer->gradient->buffer.count && M->ld == M->len, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+              "Layer \"%s\": memory of another shape or precision", ((PetscObject)layer)->name);
   MuonArraySwap(&layer->gradient->buffer, M);
   PetscCall(MuonLayerPlaceGradient_Private(layer, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -517,6 +518,6 @@ PetscErrorCode MuonLayerIsGradientProvided(MuonLayer layer, PetscBool *provided)
 
   PetscFunctionBegin;
   if (layer->gradient->shown != NULL) PetscCall(PetscObjectStateGet(layer->gradient->shown, &state));
-  *provided = layer->gradient->provided || layer->nogradient || layer->gradient->given != NULL || layer->gradient->array != NULL || state != layer->gradient->used ? PETSC_TRUE : PETSC_FALSE;
+  *provided = layer->gradient->provided || layer->gradient->none || layer->gradient->hidden || layer->gradient->given != NULL || layer->gradient->array != NULL || state != layer->gradient->used ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

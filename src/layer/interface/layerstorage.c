@@ -45,12 +45,11 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
   PetscCall(PetscObjectSetName((PetscObject)layer, name));
   PetscCall(MuonNameHash_Private(name, &layer->hash));
   PetscCallMPI(MPI_Comm_size(comm, &layer->ranks));
-  layer->m = layer->M = rows;
-  layer->n = layer->N    = (PetscInt)MuonArrayColumns(shape);
+  layer->m = layer->M    = rows;
+  layer->n               = (PetscInt)MuonArrayColumns(shape);
   layer->rowmajor        = shape->rowmajor;
   layer->comm            = comm;
   layer->first           = first;
-  layer->rows            = (PetscInt)MuonArrayRows(shape);
   layer->storage         = storage;
   layer->shape           = MuonArrayLike(shape, shape->precision, NULL);
   layer->state.precision = layer->state.kept = shape->precision;
@@ -58,7 +57,7 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
   layer->updaterms                           = -1;
   PetscCall(MuonParametersCreate((PetscObject)layer));
   PetscCall(MuonSlotsCreate(layer));
-  PetscCall(MuonLayerCreateGradient_Private(layer));
+  PetscCall(MuonLayerResetGradient_Private(layer));
   PetscCall(PetscSNPrintf(family, sizeof(family), "muon_layer_%s_", name));
   PetscCall(PetscStrallocpy(family, (char **)&layer->parameters.family));
   layer->parameters.layer = ((PetscObject)layer)->name;
@@ -233,7 +232,7 @@ PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray 
   shape.precision = a.type == PETSC_FLOAT ? MUON_SINGLE : MUON_DOUBLE;
   shape.rowmajor  = a.rowmajor ? 1 : 0;
   PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_ARRAY, a.comm, a.M, a.first, &shape, layer));
-  (*layer)->array      = a;
+  (*layer)->array = a;
   PetscCall(MuonLayerResetGradient_Private(*layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -406,7 +405,7 @@ MuonArray MuonLayerMatrixOf(MuonLayer layer, const MuonArray *whole)
 
 PetscErrorCode MuonLayerSetUpRows_Private(MuonLayer layer)
 {
-  const PetscInt end = layer->first + layer->rows;
+  const PetscInt end = layer->first + MuonLayerRows(layer);
 
   PetscFunctionBegin;
   PetscCall(PetscFree(layer->ranges));
@@ -559,10 +558,10 @@ PetscErrorCode MuonLayerGetServerWeights(MuonLayer layer, Mat X, PetscBool *owns
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   if (X != NULL) PetscValidHeaderSpecific(X, MAT_CLASSID, 2);
   PetscAssertPointer(owns, 3);
-  *owns = layer->serverisweights || (layer->server != NULL && layer->server->data != NULL) ? PETSC_TRUE : PETSC_FALSE;
+  *owns = layer->server != NULL ? PETSC_TRUE : PETSC_FALSE;
   if (*owns == PETSC_FALSE || X == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerCheckReal_Private(layer));
-  if (layer->serverisweights) {
+  if (layer->server->data == NULL) {
     PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
     PetscCall(MuonMatCopyArray(&W, X));
     PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));

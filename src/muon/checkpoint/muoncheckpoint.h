@@ -19,15 +19,11 @@ typedef struct {
   const void *data;
 } MuonProgram;
 
-struct _n_MuonPrograms {
-  PetscInt     count;
-  MuonProgram *program;
-};
-
 /* Parameters and state of checkpoints and restarts */
 struct _n_MuonSaving {
-  struct _n_MuonCheckpoints *kept;                 /* the folder and its run, NULL until one is saved */
-  struct _n_MuonPrograms    *programs;             /* what the program gives to checkpoints */
+  struct _n_MuonCheckpoints *kept; /* the folder and its run, NULL until one is saved */
+  PetscInt                   nprograms;
+  MuonProgram               *program;              /* what the program gives to checkpoints */
   char                      *checkpoint, *restart; /* folders */
   char                      *restarted;            /* the folder that was loaded */
   PetscInt                   checkpoint_interval, checkpoint_keep;
@@ -37,11 +33,6 @@ struct _n_MuonSaving {
   PetscBool                  restart_if_present, restart_convert;
   volatile sig_atomic_t      requested; /* this rank was asked */
 };
-
-static inline PetscInt MuonPrograms(Muon muon)
-{
-  return muon->saving->programs != NULL ? muon->saving->programs->count : 0;
-}
 
 /* All ranks get the result of the first that failed, and what it says */
 PETSC_INTERN PetscErrorCode MuonCheckpointAgree_Private(Muon, MuonFileResult *, char text[MUON_FILE_TEXT]);

@@ -323,16 +323,16 @@ static PetscErrorCode MuonCheckpointReadOwn_Private(MuonCheckpointLoad *load)
       found++;
     }
     if (record->precision != MUON_FILE_BYTES || strncmp(record->state, MUON_CHECKPOINT_PROGRAM, strlen(MUON_CHECKPOINT_PROGRAM)) != 0) continue;
-    while (p < MuonPrograms(load->muon) && strcmp(record->state + strlen(MUON_CHECKPOINT_PROGRAM), load->muon->saving->programs->program[p].name) != 0) p++;
+    while (p < load->muon->saving->nprograms && strcmp(record->state + strlen(MUON_CHECKPOINT_PROGRAM), load->muon->saving->program[p].name) != 0) p++;
     at = (size_t)p * ranks + record->file;
-    if (p == MuonPrograms(load->muon) || load->data[at] != NULL) continue;
+    if (p == load->muon->saving->nprograms || load->data[at] != NULL) continue;
     load->taken[k]  = 1;
     load->bytes[at] = (PetscInt64)record->rows;
     if (ranks == (uint32_t)load->muon->size && record->file != (uint32_t)load->muon->rank) continue;
     PetscCall(PetscMalloc((size_t)record->rows + 1, &load->data[at]));
     load->result = MuonFileReaderRead(load->reader, record, 0, 0, record->rows, 1, load->data[at], 1, 1);
   }
-  for (size_t at = 0; at < (size_t)MuonPrograms(load->muon) * ranks && found == ranks; at++) found = load->bytes[at] >= 0 ? ranks : 0;
+  for (size_t at = 0; at < (size_t)load->muon->saving->nprograms * ranks && found == ranks; at++) found = load->bytes[at] >= 0 ? ranks : 0;
   if (load->result != MUON_FILE_OK || found == ranks) PetscFunctionReturn(PETSC_SUCCESS);
   load->result = MUON_FILE_OTHER;
   PetscCall(PetscStrncpy(load->reader->folder->text, "it does not have the step, or the bytes of the program, of each rank", MUON_FILE_TEXT));
@@ -434,8 +434,8 @@ static PetscErrorCode MuonCheckpointGivePrograms_Private(MuonCheckpointLoad *loa
   PetscInt failed = PETSC_MAX_INT;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < MuonPrograms(load->muon); k++) {
-    const MuonProgram *program = &load->muon->saving->programs->program[k];
+  for (PetscInt k = 0; k < load->muon->saving->nprograms; k++) {
+    const MuonProgram *program = &load->muon->saving->program[k];
     const size_t       at      = (size_t)k * ranks;
 
     if (give && failed > k && (*program->load)(load->muon, (PetscMPIInt)ranks, load->bytes + at, (const void *const *)load->data + at, program->ctx) != PETSC_SUCCESS) failed = k;
@@ -449,7 +449,7 @@ static PetscErrorCode MuonCheckpointGivePrograms_Private(MuonCheckpointLoad *loa
 PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileReader *reader)
 {
   const PetscBool    all    = muon->saving->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE;
-  const size_t       layers = (size_t)muon->nlayers, bytes = (size_t)MuonPrograms(muon) * reader->id.ranks;
+  const size_t       layers = (size_t)muon->nlayers, bytes = (size_t)muon->saving->nprograms * reader->id.ranks;
   const uint32_t     ranks = reader->id.ranks;
   MuonCheckpointLoad load;
 

@@ -45,9 +45,9 @@
 @*/
 PetscErrorCode MuonCheckpointRegister(Muon muon, const char name[], MuonCheckpointSaveFn *save, MuonCheckpointLoadFn *load, void *ctx)
 {
-  struct _n_MuonPrograms *programs;
-  size_t                  length;
-  PetscInt                k = 0;
+  struct _n_MuonSaving *saving;
+  size_t                length;
+  PetscInt              k = 0;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -56,27 +56,25 @@ PetscErrorCode MuonCheckpointRegister(Muon muon, const char name[], MuonCheckpoi
   length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._");
   PetscCheck(length > 0 && length < MUON_PROGRAM_NAME && name[length] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "MuonCheckpointRegister(): the name \"%s\", expected at most %d letters, digits, points and underscores", name,
              MUON_PROGRAM_NAME - 1);
-  if (muon->saving->programs == NULL) PetscCall(PetscNew(&muon->saving->programs));
-  programs = muon->saving->programs;
-  while (k < programs->count && strcmp(programs->program[k].name, name) != 0) k++;
-  if (k == programs->count) {
-    PetscCall(PetscRealloc((size_t)(k + 1) * sizeof(*programs->program), &programs->program));
-    PetscCall(PetscMemzero(&programs->program[k], sizeof(*programs->program)));
-    PetscCall(PetscStrallocpy(name, &programs->program[k].name));
-    programs->count++;
+  saving = muon->saving;
+  while (k < saving->nprograms && strcmp(saving->program[k].name, name) != 0) k++;
+  if (k == saving->nprograms) {
+    PetscCall(PetscRealloc((size_t)(k + 1) * sizeof(*saving->program), &saving->program));
+    PetscCall(PetscMemzero(&saving->program[k], sizeof(*saving->program)));
+    PetscCall(PetscStrallocpy(name, &saving->program[k].name));
+    saving->nprograms++;
   }
-  programs->program[k].save = save;
-  programs->program[k].load = load;
-  programs->program[k].ctx  = ctx;
+  saving->program[k].save = save;
+  saving->program[k].load = load;
+  saving->program[k].ctx  = ctx;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonRestartDestroy_Private(Muon muon)
 {
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < MuonPrograms(muon); k++) PetscCall(PetscFree(muon->saving->programs->program[k].name));
-  if (muon->saving->programs != NULL) PetscCall(PetscFree(muon->saving->programs->program));
-  PetscCall(PetscFree(muon->saving->programs));
+  for (PetscInt k = 0; k < muon->saving->nprograms; k++) PetscCall(PetscFree(muon->saving->program[k].name));
+  PetscCall(PetscFree(muon->saving->program));
   PetscCall(PetscFree(muon->saving->restarted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -68,7 +68,7 @@ PetscErrorCode MuonCheckpointPrograms_Private(Muon muon, PetscInt failed, const 
 {
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)muon)));
-  PetscCheck(failed >= MuonPrograms(muon), PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "Checkpoint: the routine that %s the bytes of the program \"%s\" failed", does, muon->saving->programs->program[failed].name);
+  PetscCheck(failed >= muon->saving->nprograms, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "Checkpoint: the routine that %s the bytes of the program \"%s\" failed", does, muon->saving->program[failed].name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -78,8 +78,8 @@ static PetscErrorCode MuonCheckpointAskPrograms_Private(Muon muon)
   PetscInt failed = PETSC_MAX_INT;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < MuonPrograms(muon) && failed > k; k++) {
-    MuonProgram *program = &muon->saving->programs->program[k];
+  for (PetscInt k = 0; k < muon->saving->nprograms && failed > k; k++) {
+    MuonProgram *program = &muon->saving->program[k];
 
     program->bytes = 0;
     program->data  = NULL;
@@ -125,8 +125,8 @@ static PetscErrorCode MuonCheckpointWriteRank_Private(Muon muon, MuonFileFolder 
   }
   (void)MuonFileWriterOpen(folder, &id, &writer);
   (void)MuonFileWriterAdd(&writer, &record, numbers, NUMBERS);
-  for (PetscInt k = 0; k < MuonPrograms(muon); k++) {
-    const MuonProgram *program = &muon->saving->programs->program[k];
+  for (PetscInt k = 0; k < muon->saving->nprograms; k++) {
+    const MuonProgram *program = &muon->saving->program[k];
     char               name[MUON_PROGRAM_NAME + sizeof(MUON_CHECKPOINT_PROGRAM)];
 
     PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s", MUON_CHECKPOINT_PROGRAM, program->name));

@@ -89,10 +89,10 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
   PetscAssertPointer(type, 2);
   PetscCall(MuonParametersFindType((PetscObject)muon, type, &create));
   if (create == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (muon->preset != NULL) {
-    PetscCall(MuonPresetGetType_Private(muon, muon->preset, &of));
+  if (muon->rates->preset != NULL) {
+    PetscCall(MuonPresetGetType_Private(muon, muon->rates->preset, &of));
     PetscCall(PetscStrcmp(of, type, &same));
-    PetscCheck(same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "-%smuon_type %s contradicts -%smuon_preset %s, which is of type %s", MuonPrefix(muon), type, MuonPrefix(muon), muon->preset, of);
+    PetscCheck(same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "-%smuon_type %s contradicts -%smuon_preset %s, which is of type %s", MuonPrefix(muon), type, MuonPrefix(muon), muon->rates->preset, of);
   }
   PetscCall(MuonResetShards_Private(muon));
   PetscTryTypeMethod(muon, destroy);
@@ -246,10 +246,8 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   PetscObjectOptionsBegin((PetscObject)muon);
   PetscCall(PetscOptionsFList("-muon_type", "Algorithm", "MuonSetType", MuonList, deftype, text, sizeof(text), &flg));
   PetscCall(MuonSetType(muon, flg ? text : deftype));
-  PetscCall(PetscOptionsString("-muon_preset", "A published optimizer by its name", "MuonSetPreset", muon->preset, text, sizeof(text), NULL));
+  PetscCall(PetscOptionsString("-muon_preset", "A published optimizer by its name", "MuonSetPreset", muon->rates->preset, text, sizeof(text), NULL));
   PetscCall(MuonParametersSetFromOptions((PetscObject)muon, PetscOptionsObject));
-  PetscCall(PetscOptionsName("-muon_monitor_cancel", "Remove the monitors that the program set", "MuonMonitorCancel", &flg));
-  if (flg) PetscCall(MuonMonitorCancel(muon)); /* those of options follow */
   PetscCall(PetscOptionsName("-muon_view", "Print the optimizer at the end of MuonSolve()", "MuonView", &flg));
   PetscCall(PetscOptionsName("-muon_converged_reason", "Print why MuonSolve() stopped", "MuonConvergedReasonView", &flg));
   MuonTryAddons(muon, setfromoptions, muon, PetscOptionsObject);
@@ -443,17 +441,17 @@ PetscErrorCode MuonDestroy(Muon *muon)
   MuonDestroyBegin(muon, MUON_CLASSID);
   PetscCall(MuonReset(*muon));
   PetscTryTypeMethod(*muon, destroy);
-  PetscCall(MuonMonitorCancel(*muon));
+  MuonTryAddons(*muon, destroy, *muon);
   PetscCall(MuonCheckpointsDestroy_Private(*muon));
   for (PetscInt l = 0; l < (*muon)->nlayers; l++) PetscCall(MuonLayerDestroy(&(*muon)->layer[l]));
   PetscCall(PetscFree((*muon)->layer));
   PetscCall(PetscFree((*muon)->names));
   PetscCall(MuonRestartDestroy_Private(*muon));
   PetscCall(MuonParametersDestroy((PetscObject)*muon));
+  PetscCall(PetscFree((*muon)->rates->preset));
   PetscCall(PetscFree((*muon)->rates));
   PetscCall(PetscFree((*muon)->saving));
   PetscCall(PetscFree((*muon)->addon));
-  PetscCall(PetscFree((*muon)->preset));
   PetscCall(MuonExchangeDestroy(&(*muon)->exchange));
   PetscCall(MuonWorkspaceDestroy(&(*muon)->work));
   PetscCall(PetscHeaderDestroy(muon));

@@ -21,7 +21,7 @@ static PetscErrorCode MuonGetNumbers_Private(Muon muon, double **numbers)
   PetscBool       planned   = PETSC_FALSE;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < MuonPrograms(muon); k++) programs = MuonWireCRC32C(programs, (const unsigned char *)muon->saving->programs->program[k].name, strlen(muon->saving->programs->program[k].name) + 1);
+  for (PetscInt k = 0; k < muon->saving->nprograms; k++) programs = MuonWireCRC32C(programs, (const unsigned char *)muon->saving->program[k].name, strlen(muon->saving->program[k].name) + 1);
   PetscCall(PetscMalloc1(BESIDES + muon->nlayers, numbers));
   (*numbers)[0] = (double)muon->step;
   (*numbers)[1] = scheduled ? (double)muon->rates->scheduled.factor : 0;

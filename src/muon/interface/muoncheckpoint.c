@@ -96,7 +96,7 @@ PetscErrorCode MuonSetRestart(Muon muon, const char folder[])
   Level: intermediate
 
   Notes:
-  A crash of ranks, nodes or the file system at any moment leaves the previous checkpoint or the new one. When the
+  A crash of ranks, hosts or the file system at any moment leaves the previous checkpoint or the new one. When the
   routine returns, the new one is complete. Older ones are removed only then. A failed save removes its own files, is
   an error on every rank, and does not change the optimizer.
 
@@ -131,7 +131,7 @@ static PetscErrorCode MuonLoaded_Private(Muon muon)
   if (muon->saving->restart_state == MUON_RESTART_WEIGHTS) {
     PetscCall(MuonReset(muon));
     PetscCall(MuonSetUp(muon));
-  } else PetscCall(MuonGetRate(muon, &muon->rate));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -48,7 +48,7 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
   PetscCall(MuonLayerSetWorkspace_Private(layer, muon->work));
   PetscCall(MuonParametersSetParent((PetscObject)layer, (PetscObject)muon));
   PetscCall(MuonMatchLayerType_Private(muon, layer));
-  if (muon->preset != NULL) PetscCall(MuonPresetRead_Private(muon, (PetscObject)layer));
+  if (muon->rates->preset != NULL) PetscCall(MuonPresetRead_Private(muon, (PetscObject)layer));
   if (muon->setfromoptionscalled) {
     PetscCall(MuonLayerSetFromOptions((PetscObject)layer));
     PetscCall(MuonHelpLayer_Private(muon, layer));

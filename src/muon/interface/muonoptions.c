@@ -109,8 +109,7 @@ static PetscErrorCode MuonKeyTryRow_Private(const char family[], const char type
 }
 
 /* The keys that are no parameters and select no type, behind their families */
-static const char *const MuonOtherKeys[][2] = {{"muon_", "preset"},      {"muon_", "view"}, {"muon_", "monitor_cancel"}, {"muon_", "converged_reason"}, {"muon_layer_NAME_", "blocks_rows"}, {"muon_layer_NAME_", "blocks_columns"},
-                                               {"lmo_polar_", "monitor"}};
+static const char *const MuonOtherKeys[][2] = {{"muon_", "preset"}, {"muon_", "view"}, {"muon_", "converged_reason"}, {"muon_layer_NAME_", "blocks_rows"}, {"muon_layer_NAME_", "blocks_columns"}, {"lmo_polar_", "monitor"}};
 
 PetscErrorCode MuonGetNearestOption_Private(Muon muon, const char key[], const char value[], size_t length, char text[])
 {
@@ -332,9 +331,9 @@ PetscErrorCode MuonSetPreset(Muon muon, const char name[])
   PetscCall(MuonPresetGetType_Private(muon, name, &type));
   PetscCheck(muon->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%smuon_preset must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
   PetscCall(PetscStrallocpy(name, &copy)); /* which may be what is freed */
-  PetscCall(PetscFree(muon->preset));
+  PetscCall(PetscFree(muon->rates->preset));
   PetscCall(MuonSetType(muon, type));
-  muon->preset = copy;
+  muon->rates->preset = copy;
   PetscCall(MuonPresetRead_Private(muon, (PetscObject)muon));
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     PetscCall(MuonMatchLayerType_Private(muon, muon->layer[l]));

@@ -14,13 +14,11 @@
   { \
     #field, MUON_PARAMETER_##kind, MUON_PARAMETER_AT(struct _p_Muon, part, struct type, field), value, least, most, names, MUON_PARAMETER_BEHIND | (flags), help \
   }
-#define RATE(...)                                    BEHIND(rates, _n_MuonRates, __VA_ARGS__)
-#define SAVE(...)                                    BEHIND(saving, _n_MuonSaving, __VA_ARGS__)
-#define REAL(field, value, least, most, flags, help) ROW(REAL, field, value, least, most, NULL, flags, help)
-#define INT(field, value, least, flags, help)        ROW(INT, field, value, least, MUON_UNBOUNDED, NULL, flags, help)
-#define BOOL(field, value, flags, help)              ROW(BOOL, field, value, 0, 1, NULL, flags, help)
-#define ENUM(field, names, flags, help)              ROW(ENUM, field, 0, 0, 0, names, flags, help)
-#define TEXT(field, flags, help)                     ROW(TEXT, field, 0, 0, 0, NULL, flags, help)
+#define RATE(...)                             BEHIND(rates, _n_MuonRates, __VA_ARGS__)
+#define SAVE(...)                             BEHIND(saving, _n_MuonSaving, __VA_ARGS__)
+#define INT(field, value, least, flags, help) ROW(INT, field, value, least, MUON_UNBOUNDED, NULL, flags, help)
+#define BOOL(field, value, flags, help)       ROW(BOOL, field, value, 0, 1, NULL, flags, help)
+#define ENUM(field, names, flags, help)       ROW(ENUM, field, 0, 0, 0, names, flags, help)
 
 static const char *const DownlinkPrecisions[] = {"native", "single", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
 
@@ -39,10 +37,10 @@ const MuonParameter MuonParameters_Private[] = {
   ENUM(nesterov, MuonNesterovTypes, 0, "What the LMO sees"),
   RATE(REAL, weight_decay, 0, 0, MUON_UNBOUNDED, NULL, 0, "Weight decay"),
   ENUM(weight_decay_style, MuonWeightDecayStyles, 0, "How weight decay enters a step"),
-  REAL(clip, 0, 0, MUON_UNBOUNDED, 0, "Largest norm of a gradient, 0 for any; beyond it the gradient is shortened"),
+  ROW(REAL, clip, 0, 0, MUON_UNBOUNDED, NULL, 0, "Largest norm of a gradient, 0 for any; beyond it the gradient is shortened"),
   ENUM(clip_layers, MuonClipLayersTypes, 0, "Whose gradients are clipped"),
-  TEXT(layer_type, MUON_PARAMETER_FIXED, "Type of the layers that no pattern matches (lmo|adamw|nadamw|soap|sgd|frozen)"),
-  TEXT(layer_types, MUON_PARAMETER_FIXED, "Types of layers by their names, pattern:type with commas between them"),
+  RATE(TEXT, layer_type, 0, 0, 0, NULL, MUON_PARAMETER_FIXED, "Type of the layers that no pattern matches (lmo|adamw|nadamw|soap|sgd|frozen)"),
+  RATE(TEXT, layer_types, 0, 0, 0, NULL, MUON_PARAMETER_FIXED, "Types of layers by their names, pattern:type with commas between them"),
   RATE(REAL, adamw_learning_rate, 1e-3, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_AUTO, "Learning rate of AdamW, NAdamW and SOAP, -1: that of the optimizer"),
   RATE(REAL, adamw_weight_decay, PETSC_DETERMINE, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_AUTO, "Weight decay of AdamW, NAdamW and SOAP, -1: that of the optimizer"),
   RATE(REAL, adamw_beta1, MUON_ADAMW_BETA1, 0, 1, NULL, MUON_PARAMETER_BELOW, "Decay of the mean of gradients"),
@@ -119,8 +117,8 @@ PetscErrorCode MuonChangingText_Private(PetscObject object, const MuonParameter 
 {
   PetscFunctionBegin;
   if (row->flags & MUON_PARAMETER_DATA) PetscFunctionReturn(PETSC_SUCCESS);
-  if (IS(row, layer_types)) PetscCall(MuonCheckLayerTypesText_Private((Muon)object, value));
-  if (IS(row, layer_type)) PetscCall(MuonCheckLayerTypeText_Private((Muon)object, value));
+  if (IS_RATE(row, layer_types)) PetscCall(MuonCheckLayerTypesText_Private((Muon)object, value));
+  if (IS_RATE(row, layer_type)) PetscCall(MuonCheckLayerTypeText_Private((Muon)object, value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -130,7 +128,7 @@ PetscErrorCode MuonChanged_Private(PetscObject object, const MuonParameter *row)
 
   PetscFunctionBegin;
   if (row->flags & MUON_PARAMETER_DATA) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt l = 0; l < muon->nlayers && (IS(row, layer_types) || IS(row, layer_type)); l++) PetscCall(MuonMatchLayerType_Private(muon, muon->layer[l]));
+  for (PetscInt l = 0; l < muon->nlayers && (IS_RATE(row, layer_types) || IS_RATE(row, layer_type)); l++) PetscCall(MuonMatchLayerType_Private(muon, muon->layer[l]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

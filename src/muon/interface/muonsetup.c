@@ -62,7 +62,7 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
     PetscCall(MuonLayerSetWorkspace_Private(layer, muon->work)); /* a reset drops it */
     if (layer->frozen) continue;
     muon->active[muon->nactive++] = layer;
-    muon->traffic.dense += 32.0 * (PetscLogDouble)layer->rows * (PetscLogDouble)layer->N;
+    muon->traffic.dense += 32.0 * (PetscLogDouble)MuonLayerRows(layer) * (PetscLogDouble)MuonLayerColumns(layer);
   }
   muon->nsums = muon->nactive;
   PetscCall(MuonResetShards_Private(muon));

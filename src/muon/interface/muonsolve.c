@@ -60,10 +60,6 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
     muon->traffic.mpi += bytes;
     muon->traffic.own += own;
   }
-  if (muon->synchronized) {
-    muon->traffic.mpi += muon->nested->traffic.mpi;
-    muon->traffic.own += muon->nested->traffic.own;
-  }
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     muon->traffic.mpi += muon->layer[l]->gathered;
     muon->layer[l]->gathered = 0;
@@ -93,23 +89,6 @@ static PetscErrorCode MuonComputeGradient_Private(Muon muon, MuonRecord *record,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The round of a rank whose routine failed, which looks at no gradient */
-static PetscErrorCode MuonJoinRound_Private(Muon muon, MuonRecord *record)
-{
-  PetscBool *none, ok, differs;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(muon->nactive, &none));
-  for (PetscInt l = 0; l < muon->nactive; l++) {
-    none[l]                     = muon->active[l]->nogradient;
-    muon->active[l]->nogradient = PETSC_TRUE;
-  }
-  PetscCall(MuonRound_Private(muon, record, &ok, &differs));
-  for (PetscInt l = 0; l < muon->nactive; l++) muon->active[l]->nogradient = none[l];
-  PetscCall(PetscFree(none));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A round, and what the ranks then find of each other's options */
 static PetscErrorCode MuonTakeStep_Private(Muon muon)
 {
@@ -125,11 +104,11 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   PetscCall(MuonHashOptions_Private(muon, &options));
   record.options = (double)options;
   PetscCall(MuonCheckpointAsked_Private(muon, &record.save));
-  if (ierr != PETSC_SUCCESS) {
-    PetscCall(MuonJoinRound_Private(muon, &record));
-    PetscCall(ierr);
-  }
+  /* A rank whose routine failed takes part without gradients */
+  for (PetscInt l = 0; l < muon->nactive && ierr != PETSC_SUCCESS; l++) MuonLayerHideGradient_Private(muon->active[l], PETSC_TRUE);
   PetscCall(MuonRound_Private(muon, &record, &ok, &differs));
+  for (PetscInt l = 0; l < muon->nactive && ierr != PETSC_SUCCESS; l++) MuonLayerHideGradient_Private(muon->active[l], PETSC_FALSE);
+  PetscCall(ierr);
   if (differs) PetscCall(MuonRaiseDifference_Private(muon));
   PetscCall(MuonCheckSchedule_Private(muon));
   PetscCall(MuonCommit_Private(muon, &ok));
@@ -192,11 +171,10 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCall(MuonFollowSchedule_Private(muon));
   MuonTryAddons(muon, start, muon);
   PetscCall(PetscLogEventBegin(MUON_Step, muon, 0, 0, 0));
-  muon->reason       = MUON_CONVERGED_ITERATING;
-  muon->synchronized = PETSC_FALSE;
-  muon->failed.rank  = -1;
-  muon->failed.what  = NULL;
-  ierr               = MuonTakeStep_Private(muon);
+  muon->reason      = MUON_CONVERGED_ITERATING;
+  muon->failed.rank = -1;
+  muon->failed.what = NULL;
+  ierr              = MuonTakeStep_Private(muon);
   PetscCall(MuonCountSentBytes_Private(muon)); /* of a step that failed, too */
   PetscCall(ierr);
   if (muon->reason >= 0) PetscCall(MuonBegin_Private(muon));
@@ -212,12 +190,11 @@ PetscErrorCode MuonStep(Muon muon)
     PetscCall(PetscInfo(muon, "Step %" PetscInt_FMT " left out because of NaN or Inf%s\n", muon->step, where));
   }
   /* A monitor that fails must not leave a step that was taken uncounted */
-  PetscCall(MuonGetShownRate_Private(muon, &muon->rate));
   if (muon->reason >= 0) muon->step++;
   PetscCall(PetscLogEventEnd(MUON_Step, muon, 0, 0, 0));
   MuonTryAddons(muon, counted, muon, step);
   /* Monitors write a step before a checkpoint records it */
-  PetscCall(MuonMonitor(muon, step, muon->loss));
+  MuonTryAddons(muon, show, muon, step, muon->loss);
   PetscCall(MuonCheckpointStep_Private(muon, PETSC_FALSE));
   if (muon->reason < 0 && muon->error_if_not_converged) {
     PetscCall(MuonDescribeReason_Private(muon, sizeof(where), where));

@@ -117,7 +117,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", version));
   PetscCall(PetscViewerASCIIPrintf(viewer, "step %" PetscInt_FMT " of %" PetscInt_FMT ", %s\n", muon->step, muon->max_steps, MuonConvergedReasons[muon->reason]));
   MuonTryAddons(muon, view, muon, viewer);
-  if (muon->preset != NULL) PetscCall(MuonPresetView_Private(muon, viewer));
+  if (muon->rates->preset != NULL) PetscCall(MuonPresetView_Private(muon, viewer));
   PetscCall(MuonCheckLayerTypes_Private(muon, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, momentum %g at the %s%s\n", (double)muon->rates->learning_rate, (double)muon->rates->momentum,
                                    muon->momentum_at < 0  ? "type's own place"

@@ -74,7 +74,7 @@ static PetscErrorCode MuonAddItems_Private(Muon muon, MuonShard *shard, MuonItem
     else {
       one->block.row = one->block.column = 0;
       one->block.m                       = shard->layer->M;
-      one->block.n                       = shard->layer->N;
+      one->block.n                       = MuonLayerColumns(shard->layer);
     }
     /* The rows of the block at each rank of the worker, in its own numbers */
     cut          = ranges + (size_t)*n * (size_t)(size + 1);

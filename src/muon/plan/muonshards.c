@@ -85,15 +85,15 @@ PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup gro
   PetscCall(PetscNew(&port));
   PetscCall(PetscMalloc1(grid->size, &port->counts));
   PetscCall(PetscCalloc1(group->depth, &shard->round));
-  shard->muon   = muon;
-  shard->layer  = layer;
-  shard->group  = group;
-  port->shard   = shard;
-  port->request = MPI_REQUEST_NULL;
-  layer->shard  = shard;
-  shard->port   = port;
-  shard->rows   = layer->rows;
-  shard->row    = layer->first;
+  shard->muon          = muon;
+  shard->layer         = layer;
+  shard->group         = group;
+  port->shard          = shard;
+  port->request        = MPI_REQUEST_NULL;
+  layer->shard         = shard;
+  shard->port          = port;
+  shard->rows          = MuonLayerRows(layer);
+  shard->row           = layer->first;
   layer->keepsmomentum = PETSC_TRUE;
   PetscCall(PetscStrncpy(name, ((PetscObject)layer)->name, sizeof(name)));
   if (group->home >= 0) port->whole = PETSC_TRUE;
@@ -174,19 +174,19 @@ PetscErrorCode MuonCheckHashes_Private(Muon muon)
 
 PetscErrorCode MuonShardDestroy_Private(MuonShard *shard)
 {
-  MuonArray *const arrays[] = {&shard->M, &shard->Mnew, &shard->Tnew, &shard->sum, &shard->X, &shard->Xnew, &shard->D, &shard->weighted, &shard->Tsent, &shard->change, &shard->changenew};
+  MuonArray *const arrays[] = {&shard->M, &shard->Mnew, &shard->Tnew, &shard->sum, &shard->X, &shard->Xnew, &shard->D, &shard->weighted, &shard->Tsent};
 
   PetscFunctionBegin;
-  shard->layer->shard           = NULL;
-  shard->layer->server          = NULL;
-  shard->layer->serverisweights = PETSC_FALSE;
-  shard->layer->ready           = NULL;
+  shard->layer->shard  = NULL;
+  shard->layer->server = NULL;
+  shard->layer->ready  = NULL;
   PetscCall(PetscFree(shard->layer->note));
   PetscCall(MuonCompressorDestroy(&shard->up));
   PetscCall(MuonCompressorDestroy(&shard->down));
   PetscCall(MuonValidatedDestroy(&shard->round->up_own));
   PetscCall(MuonValidatedDestroy(&shard->round->down_got));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(arrays); k++) PetscCall(MuonArrayDestroy(arrays[k]));
+  for (PetscInt k = 0; k < shard->group->depth; k++) PetscCall(MuonArrayDestroy(&shard->round[k].change));
   PetscCall(PetscFree(shard->round));
   PetscCall(MuonArrayDestroy(&shard->port->mean));
   PetscCall(MuonArrayDestroy(&shard->port->packed));

@@ -162,7 +162,7 @@ static PetscErrorCode MuonCheckRows_Private(Muon muon)
   PetscCallMPI(MPI_Allreduce(&bad, &first, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)muon)));
   PetscCheck(first == muon->nlayers, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
              "Layer \"%s\": the ranks of a worker do not hold its %" PetscInt_FMT " rows one behind the other (here %" PetscInt_FMT " from number %" PetscInt_FMT " on)", ((PetscObject)muon->layer[first])->name, muon->layer[first]->M,
-             muon->layer[first]->rows, muon->layer[first]->first);
+             MuonLayerRows(muon->layer[first]), muon->layer[first]->first);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

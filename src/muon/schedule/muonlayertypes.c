@@ -46,7 +46,7 @@ static PetscErrorCode MuonNextMatch_Private(Muon muon, const char **text, const 
 /* Number of the first pattern that matches a layer's name, and its optimizer; -1 if there is none */
 static PetscErrorCode MuonFindMatch_Private(Muon muon, MuonLayer layer, PetscInt *number, char type[64], char why[64])
 {
-  const char *text = muon->layer_types, *pattern, *end;
+  const char *text = muon->rates->layer_types, *pattern, *end;
   PetscBool   matches;
 
   PetscFunctionBegin;
@@ -73,19 +73,19 @@ PetscErrorCode MuonMatchLayerType_Private(Muon muon, MuonLayer layer)
   PetscFunctionBegin;
   PetscCall(MuonFindMatch_Private(muon, layer, &number, type, why));
   PetscCall(MuonPresetFindEdge_Private(muon, layer, &edge, &norm, &byname));
-  if (number < 0 && muon->layer_type == NULL) {
+  if (number < 0 && muon->rates->layer_type == NULL) {
     if (chosen) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PetscSNPrintf(why, sizeof(why), edge != NULL ? " by preset (%s)" : "", edge));
     PetscCall(MuonLayerSetType(layer, byname));
     layer->chosen = PETSC_FALSE;
-  } else PetscCall(MuonLayerSetType(layer, number >= 0 ? type : muon->layer_type));
+  } else PetscCall(MuonLayerSetType(layer, number >= 0 ? type : muon->rates->layer_type));
   PetscCall(PetscStrncpy(layer->why, why, sizeof(layer->why)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonCheckLayerTypes_Private(Muon muon, PetscViewer viewer)
 {
-  const char *text = muon->layer_types, *pattern, *end;
+  const char *text = muon->rates->layer_types, *pattern, *end;
   char        type[64], said[PETSC_MAX_PATH_LEN];
 
   PetscFunctionBegin;

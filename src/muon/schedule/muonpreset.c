@@ -129,8 +129,8 @@ PetscErrorCode MuonPresetFindEdge_Private(Muon muon, MuonLayer layer, const char
   PetscFunctionBegin;
   *edge = *norm = NULL;
   *type         = MUONLAYERLMO;
-  if (muon->preset == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonPresetFind_Private(muon, muon->preset, &preset));
+  if (muon->rates->preset == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonPresetFind_Private(muon, muon->rates->preset, &preset));
   *norm = preset->norm;
   if (layer->array.kind == MUON_LAYER_KIND_AUTO && (layer->m == 1 || layer->n == 1)) *edge = preset->edges != NULL && preset->norm == NULL ? "vector" : NULL;
   else if (layer->array.kind == MUON_LAYER_KIND_EMBEDDING && preset->edges != NULL) *edge = "embedding";
@@ -147,14 +147,14 @@ PetscErrorCode MuonPresetView_Private(Muon muon, PetscViewer viewer)
   char              none[256] = "";
 
   PetscFunctionBegin;
-  PetscCall(MuonPresetFind_Private(muon, muon->preset, &preset));
+  PetscCall(MuonPresetFind_Private(muon, muon->rates->preset, &preset));
   for (const char *const *word = preset->edges; word != NULL && *word != NULL; word++) {
     PetscInt l = 0;
 
     while (l < muon->nlayers && MuonPresetNames_Private(*word, muon->layer[l]) == PETSC_FALSE) l++;
     if (l == muon->nlayers) PetscCall(PetscSNPrintf(none + strlen(none), sizeof(none) - strlen(none), "%s%s", none[0] != '\0' ? " " : ", no layer is named: ", *word + strspn(*word, "^")));
   }
-  PetscCall(PetscViewerASCIIPrintf(viewer, "preset %s%s\n", muon->preset, none));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "preset %s%s\n", muon->rates->preset, none));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -168,7 +168,7 @@ PetscErrorCode MuonPresetRead_Private(Muon muon, PetscObject object)
   PetscErrorCode    ierr;
 
   PetscFunctionBegin;
-  PetscCall(MuonPresetFind_Private(muon, muon->preset, &preset));
+  PetscCall(MuonPresetFind_Private(muon, muon->rates->preset, &preset));
   PetscCall(PetscOptionsCreate(&options));
   if (prefix != NULL) PetscCall(PetscOptionsPrefixPush(options, prefix));
   PetscCall(PetscOptionsInsertString(options, preset->keys));

@@ -74,7 +74,7 @@ PetscErrorCode MuonCheckMomentumKept_Private(Muon muon, const char key[], PetscR
 PetscErrorCode MuonScheduleDefault_Private(Muon muon)
 {
   MuonScheduleType schedule;
-  PetscBool        free = muon->preset == NULL && muon->rates->fn == NULL ? PETSC_TRUE : PETSC_FALSE;
+  PetscBool        free = muon->rates->preset == NULL && muon->rates->fn == NULL ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
   MuonTryAddons(muon, schedule, muon, &free);

@@ -5,17 +5,18 @@
 
 #include "../plan/muonplan.h"
 
-/* Parameters of momentum and steps, which layers inherit; state of what changes with the step */
+/* Parameters of momentum and steps, which layers inherit, and of the types of layers; state of what changes with the step */
 struct _n_MuonRates {
   PetscReal         learning_rate, momentum, dampening, weight_decay;
   MuonMomentumStyle momentum_style;
   MuonShapeFactor   shape_factor;
   MuonStepType      step;
-  MuonScheduleType schedule;
-  PetscInt         schedule_warmup, momentum_warmup;
-  PetscReal        schedule_constant, schedule_minimum, momentum_warmup_start;
-  MuonScheduleFn  *fn;
-  void            *ctx;
+  char             *preset, *layer_types, *layer_type;
+  MuonScheduleType  schedule;
+  PetscInt          schedule_warmup, momentum_warmup;
+  PetscReal         schedule_constant, schedule_minimum, momentum_warmup_start;
+  MuonScheduleFn   *fn;
+  void             *ctx;
   struct {
     PetscBool valid, legal;
     PetscReal factor, momentum, decay;

@@ -81,7 +81,6 @@ PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
   double norm = 0, *all;
 
   PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->nshards; p++) muon->shard[p].round->summed = PETSC_FALSE;
   if (muon->clip == 0 || muon->momentum_at != (int)MUON_MOMENTUM_AT_SERVER) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard        *shard    = &muon->shard[p];
@@ -91,7 +90,6 @@ PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
     if (MuonShardOwns(shard) == PETSC_FALSE || shard->group->rests || MuonClipsLayer_Private(muon, shard->layer) == PETSC_FALSE) continue;
     if (shard->sum.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
     PetscCall(MuonServerSum_Private(shard, &shard->sum, status));
-    shard->round->summed = PETSC_TRUE;
     if (MuonShardCounts(shard)) norm = hypot(norm, MuonClipNorm_Private(&shard->sum) / nworkers);
   }
   PetscCall(PetscMalloc1(muon->size, &all));

@@ -30,10 +30,10 @@ PetscErrorCode MuonLateCorrect_Private(MuonShard *shard, const MuonArray *Xnew, 
   const MuonArray X = MuonShardServerWeights(shard, W);
 
   PetscFunctionBegin;
-  MuonArrayAxpby(1, Xnew, 0, &shard->changenew);
-  MuonArrayAxpby(-1, &X, 1, &shard->changenew);
-  MuonArrayAxpby(1, &shard->changenew, 1, Xnew);
-  MuonArrayAxpby(-1, &shard->change, 1, Xnew);
+  MuonArrayAxpby(1, Xnew, 0, &shard->round[0].change);
+  MuonArrayAxpby(-1, &X, 1, &shard->round[0].change);
+  MuonArrayAxpby(1, &shard->round[0].change, 1, Xnew);
+  MuonArrayAxpby(-1, &shard->round[1].change, 1, Xnew);
   if (MuonArrayIsFinite(Xnew) == 0) MuonStatusMerge(MUON_STATUS_NANORINF, status);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

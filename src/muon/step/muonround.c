@@ -39,13 +39,16 @@ PetscErrorCode MuonBegin_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonMomenta_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
+/* Momenta of a group's workers, and their messages: with depth 1 of this step's T, else of the round begun before a refused step or a restart */
+static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
-  PetscLogDouble flops;
+  const PetscBool skips = MuonGroupSkips(group);
+  PetscLogDouble  flops;
 
   PetscFunctionBegin;
+  group->replica = 0;
   PetscCall(PetscLogEventBegin(MUON_Momentum, muon, 0, 0, 0));
-  for (PetscInt k = 0; k < group->nshards; k++) {
+  for (PetscInt k = 0; k < group->nshards && skips == PETSC_FALSE; k++) {
     MuonShard *shard = &group->shard[k];
 
     PetscCall(MuonLogDeviceBegin(shard->layer->shape.memory, &flops));
@@ -54,17 +57,6 @@ static PetscErrorCode MuonMomenta_Private(Muon muon, MuonGroup group, MuonRecord
     MuonNoteStatus(muon, shard->layer, *status);
   }
   PetscCall(PetscLogEventEnd(MUON_Momentum, muon, 0, 0, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Momenta of a group's workers, and their messages: with depth 1 of this step's T, else of the round begun before a refused step or a restart */
-static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
-{
-  const PetscBool skips = MuonGroupSkips(group);
-
-  PetscFunctionBegin;
-  group->replica = 0;
-  if (skips == PETSC_FALSE) PetscCall(MuonMomenta_Private(muon, group, record, status));
   if (group->depth == 1) PetscCall(MuonBeginRound_Private(muon, group, status));
   else if (skips == PETSC_FALSE && muon->pending >= 0 && muon->underway == PETSC_FALSE) PetscCall(MuonSend_Private(muon, group, &muon->sending));
   for (PetscInt k = 0; k < group->nshards && skips == PETSC_FALSE; k++) PetscCall(MuonLayerRestoreGradientMemory(group->shard[k].layer, &MuonShardNext(&group->shard[k])->gradient));
@@ -174,7 +166,7 @@ static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
   PetscTryTypeMethod(shard->layer, commit);
   PetscCall(MuonMeasureUpdate_Private(muon, shard));
   if (shard->X.data != NULL) MuonArraySwap(&shard->X, &shard->Xnew);
-  if (shard->change.data != NULL) MuonArraySwap(&shard->change, &shard->changenew);
+  if (shard->round->change.data != NULL) MuonArraySwap(&shard->round[0].change, &shard->round[1].change);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -203,14 +195,16 @@ static PetscErrorCode MuonEndGradient_Private(MuonShard *shard, PetscBool taken)
 static PetscErrorCode MuonSpreadWeights_Private(Muon muon, MuonGroup group)
 {
   const PetscBool spread = MuonGroupSendsArrays(group, 1) && MuonGroupIsAway(group) == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+  MuonArray      *whole;
 
   PetscFunctionBegin;
+  PetscCall(PetscMalloc1(group->nshards, &whole));
   for (PetscInt k = 0; k < group->nshards && spread; k++) {
     MuonShard *shard = &group->shard[k];
     MuonArray  W;
 
-    PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &shard->round->weights));
-    W = MuonShardPart(shard, &shard->round->weights);
+    PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole[k]));
+    W = MuonShardPart(shard, &whole[k]);
     PetscCall(MuonExchangeArraysBegin(group->exchange, MUON_EXCHANGE_DOWN, MuonShardNumber(shard), &W, NULL));
   }
   if (spread) PetscCall(MuonExchangeReduceEnd(group->exchange));
@@ -218,10 +212,11 @@ static PetscErrorCode MuonSpreadWeights_Private(Muon muon, MuonGroup group)
     MuonShard *shard = &group->shard[k];
 
     if (spread == PETSC_FALSE && shard->port->whole == PETSC_FALSE) continue;
-    if (spread == PETSC_FALSE) PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &shard->round->weights));
-    PetscCall(MuonPortGather_Private(shard->port, &shard->round->weights));
-    PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &shard->round->weights));
+    if (spread == PETSC_FALSE) PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole[k]));
+    PetscCall(MuonPortGather_Private(shard->port, &whole[k]));
+    PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole[k]));
   }
+  PetscCall(PetscFree(whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

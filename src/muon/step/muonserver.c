@@ -57,7 +57,7 @@ PetscErrorCode MuonServerSum_Private(MuonShard *shard, const MuonArray *sum, Muo
 /* Whether other work than the momentum, between the sum and the LMO, overwrites the sum */
 static PetscBool MuonServerChangesSum_Private(Muon muon, const MuonShard *shard)
 {
-  if (muon->ops->serve != NULL && shard->asis == PETSC_FALSE) return PETSC_TRUE;
+  if (muon->ops->serve != NULL && MuonShardIsAsIs(shard) == PETSC_FALSE) return PETSC_TRUE;
   if (muon->momentum_at != (int)MUON_MOMENTUM_AT_SERVER) return PETSC_FALSE;
   if (shard->M.data != NULL && MuonArrayIsPacked(&shard->M)) return PETSC_TRUE;
   if (MuonClipsLayer_Private(muon, shard->layer) || MuonCoupledDecay_Private(muon, shard->layer) != 0 || muon->nesterov != MUON_NESTEROV_NONE) return PETSC_TRUE;
@@ -131,9 +131,9 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, const M
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
   PetscCall(MuonLogDeviceBegin(sum->memory, &flops));
-  if (muon->ops->serve != NULL && shard->asis == PETSC_FALSE) PetscUseTypeMethod(muon, serve, shard, sum, nworkers);
+  if (muon->ops->serve != NULL && MuonShardIsAsIs(shard) == PETSC_FALSE) PetscUseTypeMethod(muon, serve, shard, sum, nworkers);
   else if (nworkers > 1) MuonArrayAxpby(1 / (double)nworkers, sum, 0, sum);
-  if (at_server && MuonClipsLayer_Private(muon, shard->layer) && muon->clipfactor != 1) MuonArrayAxpby(muon->clipfactor, sum, 0, sum);
+  if (MuonClipsSum_Private(muon, shard->layer) && muon->clipfactor != 1) MuonArrayAxpby(muon->clipfactor, sum, 0, sum);
   if (at_server) PetscCall(MuonAddWeights_Private(shard, MuonCoupledDecay_Private(muon, shard->layer), sum));
   *input = *sum;
   if (at_server && shard->M.data != NULL && MuonArrayIsPacked(&shard->M)) PetscCall(MuonMomentumOfPacked_Private(muon, shard, sum, &finite));
@@ -168,7 +168,7 @@ PetscErrorCode MuonServerAggregate_Private(Muon muon, MuonShard *shard, MuonArra
   PetscFunctionBegin;
   if (sum.data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, &state, state.precision, &sum));
   *input = sum;
-  if (asis == PETSC_FALSE && shard->round->summed == PETSC_FALSE) PetscCall(MuonServerSum_Private(shard, &sum, status));
+  if (asis == PETSC_FALSE && MuonClipsSum_Private(muon, shard->layer) == PETSC_FALSE) PetscCall(MuonServerSum_Private(shard, &sum, status));
   if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonAggregate_Private(muon, shard, &sum, input, status));
   MuonTryAddons(muon, input, muon, shard, input);
@@ -230,7 +230,7 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
   MuonArray          host;
 
   PetscFunctionBegin;
-  if (shard->change.data != NULL) PetscCall(MuonLateCorrect_Private(shard, Xnew, W, status));
+  if (shard->round->change.data != NULL) PetscCall(MuonLateCorrect_Private(shard, Xnew, W, status));
   if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (shard->group->no_downlink) {
     if (shard->layer->owner >= 0 || exchange->nworkers == 1) PetscFunctionReturn(PETSC_SUCCESS);
@@ -259,7 +259,7 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
 static PetscErrorCode MuonPlaceStep_Private(MuonShard *shard, const MuonArray *input)
 {
   const MuonArray state = MuonShardStateShape(shard);
-  const PetscBool used  = shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER && MuonShardIsDirect(shard) && (shard->muon->ops->commit == NULL || shard->asis) ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool used  = shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER && MuonShardIsDirect(shard) && (shard->muon->ops->commit == NULL || MuonShardIsAsIs(shard)) ? PETSC_TRUE : PETSC_FALSE;
   MuonArray       G;
   PetscBool       ours;
 

@@ -125,7 +125,7 @@ static PetscErrorCode MuonGatherStatus_Private(Muon muon, const MuonRecord *reco
   outcome->missing = outcome->twice = outcome->failed = -1;
   outcome->replicas = outcome->alike = outcome->measure = outcome->options = PETSC_TRUE;
   muon->save                                                               = PETSC_FALSE;
-  muon->meanup = muon->meandown = 0;
+  muon->mean[0] = muon->mean[1] = 0;
   muon->score                   = -1;
   for (PetscInt g = 0; g < muon->ngroups; g++) muon->score = muon->group[g]->ops->score != NULL ? 0 : muon->score;
   for (PetscMPIInt r = 0; r < muon->size; r++) {
@@ -140,8 +140,8 @@ static PetscErrorCode MuonGatherStatus_Private(Muon muon, const MuonRecord *reco
     loss += (PetscReal)(one->loss * (muon->weights != NULL ? muon->weights[r] : 1));
     dual += (PetscReal)one->dual;
     if (muon->score >= 0) muon->score += (PetscReal)one->score;
-    muon->meanup += one->up / muon->size;
-    muon->meandown += one->down / muon->size;
+    muon->mean[0] += one->up / muon->size;
+    muon->mean[1] += one->down / muon->size;
     if (one->options != first->options) outcome->options = PETSC_FALSE;
     if (one->measure != first->measure) outcome->measure = PETSC_FALSE;
     if (one->missing >= 0) outcome->gradient = PETSC_TRUE;

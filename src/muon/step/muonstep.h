@@ -12,7 +12,7 @@ PETSC_INTERN PetscErrorCode MuonShardMakeState_Private(Muon, MuonShard *);
 PETSC_INTERN PetscErrorCode MuonCheckShards_Private(Muon);
 /*
    The phases of a step up to the status of all ranks, after which the caller may refuse it; its end. The record has loss, hash
-   of options and requests of checkpoints
+   of options and what this rank asks for
 */
 PETSC_INTERN PetscErrorCode MuonRound_Private(Muon, MuonRecord *, PetscBool *ok, PetscBool *differs);
 PETSC_INTERN PetscErrorCode MuonCommit_Private(Muon, PetscBool *ok);
@@ -46,7 +46,7 @@ static inline PetscBool MuonShardIsDirect(const MuonShard *shard)
 /* The commit adds the step to the weights in place: there is no other copy of the new ones */
 static inline PetscBool MuonShardTakes(const MuonShard *shard)
 {
-  if (shard->change.data != NULL) return PETSC_FALSE; /* the correction looks at the new weights */
+  if (shard->round->change.data != NULL) return PETSC_FALSE; /* the correction looks at the new weights */
   if (shard->layer->step == MUON_STEP_SHARP && MuonBlocksCount_Private(&shard->layer->blocks) > 1) return PETSC_FALSE;
   return shard->group->no_downlink && shard->group->assembly == NULL && shard->layer->ops->take != NULL ? PETSC_TRUE : PETSC_FALSE;
 }
@@ -107,6 +107,12 @@ PETSC_INTERN PetscErrorCode MuonClipServers_Private(Muon, MuonStatus *);
 static inline PetscBool MuonClipsLayer_Private(Muon muon, MuonLayer layer)
 {
   return muon->clip > 0 && (muon->clip_layers == MUON_CLIP_ALL || layer->workermomentum == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* The server's sum, which there is before its server begins: its norm is part of that of all */
+static inline PetscBool MuonClipsSum_Private(Muon muon, MuonLayer layer)
+{
+  return muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? MuonClipsLayer_Private(muon, layer) : PETSC_FALSE;
 }
 
 /* What decay adds to the gradient of a layer, 0 where it acts on the weights */

@@ -78,7 +78,8 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
   if (MuonGroupIsAway(shard->group)) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->keepsmomentum && (at_server == PETSC_FALSE || MuonShardOwns(shard))) PetscCall(MuonArrayCreate(&state, layer->state.kept, &shard->M));
   if (shard->group->depth > 1 && MuonShardKept(shard) == &shard->Tsent) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Tsent));
-  if ((shard->group->ops->votes == PETSC_FALSE && shard->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE && direct == PETSC_FALSE) || (MuonShardOwns(shard) && (shard->keep_sum || (shard->group->mode != MUON_EXCHANGE_MODE_GATHER && direct == PETSC_FALSE))))
+  if ((shard->group->ops->votes == PETSC_FALSE && shard->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE && direct == PETSC_FALSE) ||
+      (MuonShardOwns(shard) && (shard->keep_sum || (shard->group->mode != MUON_EXCHANGE_MODE_GATHER && direct == PETSC_FALSE))))
     PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
   if (MuonShardOwns(shard) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->keepsmomentum && at_server) PetscCall(MuonArrayCreate(&state, layer->state.kept, &shard->Mnew));
@@ -88,14 +89,12 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
     PetscCall(MuonArrayCreate(&W, W.precision, &shard->X));
     MuonArrayAxpby(1, &W, 0, &shard->X);
   }
-  if (muon->delay_correction && shard->group->depth > 1) {
-    PetscCall(MuonArrayCreate(&W, W.precision, &shard->change));
-    PetscCall(MuonArrayCreate(&W, W.precision, &shard->changenew));
+  for (PetscInt k = 0; k < shard->group->depth && muon->delay_correction && shard->group->depth > 1; k++) {
+    PetscCall(MuonArrayCreate(&W, W.precision, &shard->round[k].change));
   }
   if (shard->X.data != NULL || (shard->group->no_downlink && MuonShardTakes(shard) == PETSC_FALSE)) PetscCall(MuonArrayCreate(&W, W.precision, &shard->Xnew));
   PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &whole));
-  layer->server          = &shard->X;
-  layer->serverisweights = shard->X.data == NULL ? PETSC_TRUE : PETSC_FALSE;
+  layer->server = &shard->X;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -76,7 +76,7 @@ static PetscErrorCode View(MuonLayer layer, void *data, const MuonSlotState stat
     PetscCall(PetscViewerASCIIPrintf(viewer, "hyperball: the weights keep the Frobenius norm of the first step\n"));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (layer->rows < layer->M) {
+  if (MuonLayerRows(layer) < layer->M) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "hyperball: radius %g\n", *(double *)state[0].now.data));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

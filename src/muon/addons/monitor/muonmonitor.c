@@ -1,7 +1,7 @@
 #if !defined(_DEFAULT_SOURCE)
   #define _DEFAULT_SOURCE /* ftruncate(), fileno() */
 #endif
-#include "../../plan/muonplan.h" /*I "petscmuon.h" I*/
+#include "muonmonitor.h" /*I "petscmuon.h" I*/
 #include <petscdraw.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,24 +15,10 @@ static const char *const MuonColumns[] = {" loss %14.12e", " rate %10.6e", " dua
 #define LOSS       0
 #define VALIDATION 7 /* behind the reason, in the file */
 
-typedef struct {
-  MuonValidationFn *validation;
-  void             *validationctx;
-  PetscInt          interval;  /* of validations, 0 for none */
-  PetscInt          validated; /* steps that were taken when value was found, 0 where there is none */
-  PetscReal         value;
-  PetscBool         measure; /* the size of updates */
-} MuonMonitorData;
-
-static inline MuonMonitorData *MuonMonitorOf(Muon muon)
-{
-  return (MuonMonitorData *)MuonAddonData(muon, "monitor");
-}
-
 /* Whether there is a line or a row: every interval-th step, and steps with validation */
 static PetscBool MuonMonitorHasLine_Private(Muon muon, PetscInt step)
 {
-  return MuonMonitorSpeaks(muon, step) || MuonMonitorOf(muon)->validated == step + 1 ? PETSC_TRUE : PETSC_FALSE;
+  return MuonMonitorSpeaks(muon, step) || MuonMonitorsOf(muon)->validated == step + 1 ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /*
@@ -41,23 +27,23 @@ static PetscBool MuonMonitorHasLine_Private(Muon muon, PetscInt step)
 */
 static PetscErrorCode MuonGetColumns_Private(Muon muon, PetscInt step, PetscReal loss, double value[], PetscBool has[])
 {
-  const Muon sent    = muon->nested != NULL ? muon->nested : muon;
-  double     fp32[2] = {0, 0};
-  PetscBool  dual    = PETSC_FALSE;
+  const MuonMonitors *monitors = MuonMonitorsOf(muon);
+  const Muon          sent     = muon->nested != NULL ? muon->nested : muon;
+  double              fp32[2]  = {0, 0};
+  PetscBool           dual     = PETSC_FALSE;
 
   PetscFunctionBegin;
   for (PetscInt p = 0; p < sent->nshards; p++) {
     const MuonShard *shard = &sent->shard[p];
-    const double     J = shard->group->exchange->nworkers, bits = (shard->group->rests ? 0.0 : 32.0) * (double)shard->rows * (double)shard->layer->N / (shard->group->home >= 0 ? shard->group->grid->size : 1);
+    const double     J = shard->group->exchange->nworkers, bits = (shard->group->rests ? 0.0 : 32.0) * (double)shard->rows * (double)MuonLayerColumns(shard->layer) / (shard->group->home >= 0 ? shard->group->grid->size : 1);
 
     if (shard->group->ops->votes == PETSC_FALSE && (sent != muon && shard->layer->inner != NULL ? shard->layer->inner : shard->layer)->ops->applylmo != NULL) dual = PETSC_TRUE;
     fp32[0] += MuonGroupKeepsOwn(shard->group) ? bits * (J - 1) / J : bits;
     fp32[1] += bits * (J - 1) / J;
   }
   {
-    const double known[] = {
-      (double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown, (double)muon->meanup / PetscMax(fp32[0], 1), (double)muon->meandown / PetscMax(fp32[1], 1), (double)MuonMonitorOf(muon)->value};
-    const PetscBool there[] = {muon->objective != NULL ? PETSC_TRUE : PETSC_FALSE, PETSC_TRUE, dual, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, MuonMonitorOf(muon)->validated == step + 1 ? PETSC_TRUE : PETSC_FALSE};
+    const double    known[] = {(double)loss, (double)monitors->rate, (double)muon->dual, muon->mean[0], muon->mean[1], muon->mean[0] / PetscMax(fp32[0], 1), muon->mean[1] / PetscMax(fp32[1], 1), (double)monitors->value};
+    const PetscBool there[] = {muon->objective != NULL ? PETSC_TRUE : PETSC_FALSE, PETSC_TRUE, dual, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, monitors->validated == step + 1 ? PETSC_TRUE : PETSC_FALSE};
 
     PetscCall(PetscArraycpy(value, known, COLUMNS));
     PetscCall(PetscArraycpy(has, there, COLUMNS));
@@ -111,8 +97,8 @@ PetscErrorCode MuonSetValidation(Muon muon, MuonValidationFn *fn, PetscInt inter
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscValidLogicalCollectiveInt(muon, interval, 3);
   PetscCheck(interval >= 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "MuonSetValidation(): interval %" PetscInt_FMT " must be at least 1", interval);
-  MuonMonitorOf(muon)->validation    = fn;
-  MuonMonitorOf(muon)->validationctx = ctx;
+  MuonMonitorsOf(muon)->validation    = fn;
+  MuonMonitorsOf(muon)->validationctx = ctx;
   PetscCall(MuonParametersAssign((PetscObject)muon, "validation_interval", fn != NULL ? (double)interval : 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -137,12 +123,12 @@ PetscErrorCode MuonGetValidation(Muon muon, PetscReal *value, PetscInt *step)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (value != NULL) *value = MuonMonitorOf(muon)->value;
-  if (step != NULL) *step = MuonMonitorOf(muon)->validated - 1;
+  if (value != NULL) *value = MuonMonitorsOf(muon)->value;
+  if (step != NULL) *step = MuonMonitorsOf(muon)->validated - 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonValidateHere_Private(Muon muon, MuonMonitorData *monitor)
+static PetscErrorCode MuonValidateHere_Private(Muon muon, MuonMonitors *monitor)
 {
   PetscFunctionBegin;
   PetscCheck(monitor->validation != NULL, PETSC_COMM_SELF, PETSC_ERR_ORDER, "-%smuon_validation_interval %" PetscInt_FMT ": there is no routine of MuonSetValidation()", MuonPrefix(muon), monitor->interval);
@@ -153,7 +139,7 @@ static PetscErrorCode MuonValidateHere_Private(Muon muon, MuonMonitorData *monit
 /* The validation, where this step asks for it */
 static PetscErrorCode MuonValidate_Private(Muon muon, PetscInt step)
 {
-  MuonMonitorData *monitor = MuonMonitorOf(muon);
+  MuonMonitors *monitor = MuonMonitorsOf(muon);
 
   PetscFunctionBegin;
   if (monitor->interval == 0 || muon->reason < 0 || ((step + 1) % monitor->interval != 0 && step + 1 != muon->max_steps)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -168,11 +154,20 @@ static PetscErrorCode MuonValidate_Private(Muon muon, PetscInt step)
 /* Servers measure what they do where the round says so */
 static PetscErrorCode MuonMonitorBegin_Private(Muon muon, MuonRecord *record)
 {
-  const PetscBool measure = MuonMonitorOf(muon)->measure;
+  const PetscBool measure = MuonMonitorsOf(muon)->measure;
 
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) muon->shard[p].round->info.measure = measure;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The layers that the optimizer inside of this one moved in this step */
+static PetscInt MuonMonitorMoved_Private(Muon muon)
+{
+  PetscInt moved = 0;
+
+  for (PetscInt p = 0; muon->nested != NULL && p < muon->nested->nshards; p++) moved += muon->nested->shard[p].group->rests ? 0 : 1;
+  return moved;
 }
 
 /*
@@ -182,7 +177,7 @@ static PetscErrorCode MuonMonitorBegin_Private(Muon muon, MuonRecord *record)
 static PetscErrorCode MuonMonitorDraw_Private(Muon muon, PetscInt step, PetscReal loss, PetscViewer viewer)
 {
   static const char *const titles[] = {"Bytes up", "Bytes down", "Lag up", "Lag down"};
-  const Muon               sent     = muon->synchronized ? muon->nested : muon;
+  const Muon               sent     = MuonMonitorMoved_Private(muon) > 0 ? muon->nested : muon;
   const PetscReal          x        = (PetscReal)step;
   const char             **names;
   PetscReal               *values;
@@ -234,7 +229,7 @@ static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
   } most = {-1, 0};
 
   PetscFunctionBegin;
-  if (MuonMonitorOf(muon)->measure == PETSC_FALSE || muon->reason < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonMonitorsOf(muon)->measure == PETSC_FALSE || muon->reason < 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt l = 0; l < muon->nactive; l++) {
     if ((double)muon->active[l]->updaterms <= most.rms) continue;
     most.rms   = (double)muon->active[l]->updaterms;
@@ -283,7 +278,7 @@ static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
 PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, PetscViewerAndFormat *vf)
 {
   PetscViewer viewer = vf->viewer;
-  PetscInt    tablevel, moved = 0;
+  PetscInt    tablevel, moved = MuonMonitorMoved_Private(muon);
   double      value[COLUMNS];
   PetscBool   draw, has[COLUMNS];
   const char *score = NULL;
@@ -307,10 +302,7 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
   for (PetscInt g = 0; g < muon->ngroups; g++) score = muon->group[g]->ops->score != NULL ? muon->group[g]->ops->score : score;
   if (score != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, " %s %.4f", score, (double)muon->score));
   PetscCall(MuonMonitorUpdate_Private(muon, viewer));
-  if (muon->synchronized && MuonPhases(muon->nested) > 1) {
-    for (PetscInt p = 0; p < muon->nested->nshards; p++) moved += muon->nested->shard[p].group->rests ? 0 : 1;
-    PetscCall(PetscViewerASCIIPrintf(viewer, " synchronized %" PetscInt_FMT " of %" PetscInt_FMT " layers", moved, muon->nested->nshards));
-  }
+  if (moved > 0 && MuonPhases(muon->nested) > 1) PetscCall(PetscViewerASCIIPrintf(viewer, " synchronized %" PetscInt_FMT " of %" PetscInt_FMT " layers", moved, muon->nested->nshards));
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIISubtractTab(viewer, tablevel));
   PetscCall(PetscViewerPopFormat(viewer));
@@ -442,6 +434,7 @@ PetscErrorCode MuonMonitorSetCSV(Muon muon, const char file[])
 
 static PetscErrorCode MuonMonitorViewerFromOptions_Private(Muon muon, const char key[], MuonMonitorFn *monitor, PetscBool *set)
 {
+  const MuonMonitors   *monitors = MuonMonitorsOf(muon);
   PetscViewerAndFormat *vf;
   PetscViewer           viewer;
   PetscViewerFormat     format;
@@ -455,8 +448,8 @@ static PetscErrorCode MuonMonitorViewerFromOptions_Private(Muon muon, const char
   PetscCall(PetscObjectTypeCompareAny((PetscObject)viewer, &lines, PETSCVIEWERASCII, monitor == MuonMonitorDefault_Private ? PETSCVIEWERDRAW : "", ""));
   PetscCall(PetscViewerGetType(viewer, &type));
   PetscCheck(lines, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%s%s: a viewer of type %s prints no lines, expected one of type ascii", ((PetscObject)muon)->prefix ? ((PetscObject)muon)->prefix : "", key + 1, type);
-  for (PetscInt i = 0; i < muon->nmonitors; i++) {
-    if (muon->monitor[i] == monitor && ((PetscViewerAndFormat *)muon->monitorctx[i])->viewer == viewer) same = PETSC_TRUE;
+  for (PetscInt i = 0; i < monitors->count; i++) {
+    if (monitors->list[i].fn == monitor && ((PetscViewerAndFormat *)monitors->list[i].ctx)->viewer == viewer) same = PETSC_TRUE;
   }
   if (same == PETSC_FALSE) {
     PetscCall(PetscViewerAndFormatCreate(viewer, format, &vf));
@@ -468,10 +461,13 @@ static PetscErrorCode MuonMonitorViewerFromOptions_Private(Muon muon, const char
 
 static PetscErrorCode MuonMonitorSetFromOptions_Private(Muon muon, MuonOptionItems PetscOptionsObject)
 {
-  char      text[PETSC_MAX_PATH_LEN];
-  PetscBool flg, same = PETSC_FALSE;
+  const MuonMonitors *monitors = MuonMonitorsOf(muon);
+  char                text[PETSC_MAX_PATH_LEN];
+  PetscBool           flg, same = PETSC_FALSE;
 
   PetscFunctionBegin;
+  PetscCall(PetscOptionsName("-muon_monitor_cancel", "Remove the monitors that the program set", "MuonMonitorCancel", &flg));
+  if (flg) PetscCall(MuonMonitorCancel(muon)); /* those of options follow */
   PetscCall(PetscOptionsString("-muon_monitor", "One line a step", "MuonMonitorSet", "stdout", text, sizeof(text), NULL));
   PetscCall(MuonMonitorViewerFromOptions_Private(muon, "-muon_monitor", MuonMonitorDefault_Private, &flg));
   if (muon->ops->monitor != NULL) {
@@ -479,8 +475,8 @@ static PetscErrorCode MuonMonitorSetFromOptions_Private(Muon muon, MuonOptionIte
     if (flg) PetscCall((*muon->ops->monitor->measure)(muon, PETSC_TRUE));
   }
   PetscCall(PetscOptionsString("-muon_monitor_csv", "One row a step in a file", "MuonMonitorSetCSV", NULL, text, sizeof(text), &flg));
-  for (PetscInt i = 0; i < muon->nmonitors && flg; i++) {
-    if (muon->monitor[i] == MuonMonitorCSV_Private && strcmp(((const MuonCSV *)muon->monitorctx[i])->name, text) == 0) same = PETSC_TRUE;
+  for (PetscInt i = 0; i < monitors->count && flg; i++) {
+    if (monitors->list[i].fn == MuonMonitorCSV_Private && strcmp(((const MuonCSV *)monitors->list[i].ctx)->name, text) == 0) same = PETSC_TRUE;
   }
   if (flg && same == PETSC_FALSE) PetscCall(MuonMonitorSetCSV(muon, text));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -488,13 +484,21 @@ static PetscErrorCode MuonMonitorSetFromOptions_Private(Muon muon, MuonOptionIte
 
 #define ROW(key, kind, field, most, help) \
   { \
-    key, MUON_PARAMETER_##kind, offsetof(MuonMonitorData, field), 0, 0, most, NULL, MUON_PARAMETER_DATA, help \
+    key, MUON_PARAMETER_##kind, offsetof(MuonMonitors, field), 0, 0, most, NULL, MUON_PARAMETER_DATA, help \
   }
 
 static const MuonParameter MuonMonitorParameters[] = {
   ROW("validation_interval", INT, interval, MUON_UNBOUNDED, "Of how many steps one is validated, 0: none"), ROW("measure_update_rms", BOOL, measure, 1, "Measure the size of updates"), {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
-static const char *const MuonMonitorKeys[] = {"muon_monitor", "muon_monitor_csv", NULL};
+/* Before the step is counted */
+static PetscErrorCode MuonMonitorEnd_Private(Muon muon, PetscBool ok)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonGetShownRate_Private(muon, &MuonMonitorsOf(muon)->rate));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const char *const MuonMonitorKeys[] = {"muon_monitor", "muon_monitor_cancel", "muon_monitor_csv", NULL};
 
 PetscErrorCode MuonAddonRegister_Monitor(void)
 {
@@ -503,11 +507,14 @@ PetscErrorCode MuonAddonRegister_Monitor(void)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&ops, sizeof(ops)));
   ops.rows           = MuonMonitorParameters;
-  ops.size           = sizeof(MuonMonitorData);
+  ops.size           = sizeof(MuonMonitors);
   ops.keys           = MuonMonitorKeys;
   ops.setfromoptions = MuonMonitorSetFromOptions_Private;
   ops.begin          = MuonMonitorBegin_Private;
+  ops.end            = MuonMonitorEnd_Private;
   ops.counted        = MuonValidate_Private;
+  ops.show           = MuonMonitor;
+  ops.destroy        = MuonMonitorCancel;
   PetscCall(MuonAddonRegister("monitor", &ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -158,7 +158,7 @@ static PetscErrorCode MuonTestFindEntry_Private(Muon muon, PetscInt l, MuonTestE
   if (*wrong == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   i = entries.begin / layer->n;
   j = entries.begin % layer->n;
-  if (layer->N != layer->n && layer->rowmajor == PETSC_FALSE) { /* those of a range of a parallel vector are numbered as they lie in memory */
+  if (MuonLayerColumns(layer) != layer->n && layer->rowmajor == PETSC_FALSE) { /* those of a range of a parallel vector are numbered as they lie in memory */
     i = entries.begin % layer->m;
     j = entries.begin / layer->m;
   }

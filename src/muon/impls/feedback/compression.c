@@ -114,7 +114,7 @@ static PetscErrorCode EF21MeterCollect_Private(Muon muon, EF21Meter *meter)
       EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].bytes[down], shard->group, -1, &result->bytes[down], &most);
       shard->round->figure[2 + down] = (double)result->lag_mean[down][0];
       /* It stands beside the contraction in the Frobenius norm */
-      PetscCall(MuonCompressorGetAlpha(c, shard->rows, shard->layer->N, &alpha));
+      PetscCall(MuonCompressorGetAlpha(c, shard->rows, MuonLayerColumns(shard->layer), &alpha));
       result->bound[down] = alpha < 0 || c->othernorm ? -1 : 1 - alpha;
     }
   }

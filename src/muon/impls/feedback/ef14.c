@@ -108,6 +108,7 @@ static PetscErrorCode MuonCreate_EF14(Muon muon)
   PetscCall(PetscNew(&ef14));
   PetscCall(MuonCreate_Feedback(muon, ef14, sizeof(FeedbackShard)));
   muon->ops->momentum_at = MUON_MOMENTUM_AT_SERVER;
+  muon->ops->asis        = PETSC_TRUE;
   muon->ops->send        = MuonSend_EF14;
   muon->ops->commit      = MuonCommit_EF14;
   muon->ops->visitstate  = MuonVisitState_EF14;

@@ -234,6 +234,7 @@ static PetscErrorCode MuonCreate_EF21(Muon muon)
   PetscFunctionBegin;
   PetscCall(PetscNew(&ef21));
   PetscCall(MuonCreate_Feedback(muon, ef21, sizeof(EF21Shard)));
+  muon->ops->asis       = PETSC_TRUE;
   muon->ops->configure  = MuonConfigure_EF21;
   muon->ops->send       = MuonSend_EF21;
   muon->ops->serve      = MuonServe_EF21;

@@ -118,7 +118,6 @@ PetscErrorCode MuonConfigure_Feedback(Muon muon)
     shard->downlink = *(MuonDownlink *)own;
     PetscCall(PetscCalloc1(((MuonFeedback *)muon->data)->bytes, (char **)&shard->data));
     ((FeedbackShard *)shard->data)->keeps = shard->up->assignment ? PETSC_FALSE : PETSC_TRUE;
-    shard->asis                           = shard->up->assignment;
   }
   for (int down = 0; down < 2; down++) muon->compressor[down]->parameters.fixed = PETSC_TRUE; /* another type would be silently without effect */
   PetscFunctionReturn(PETSC_SUCCESS);

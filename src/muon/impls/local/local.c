@@ -90,9 +90,9 @@ static PetscErrorCode MuonLocalMakeLayer_Private(Muon muon, MuonLayer layer, con
   array.type     = w->precision == MUON_SINGLE ? PETSC_FLOAT : PETSC_DOUBLE;
   array.rowmajor = layer->rowmajor ? PETSC_TRUE : PETSC_FALSE;
   array.M        = layer->M;
-  array.N        = layer->N;
+  array.N        = MuonLayerColumns(layer);
   array.first    = layer->first;
-  array.rows     = layer->rows;
+  array.rows     = MuonLayerRows(layer);
   array.ld       = (PetscInt)(w->ld >> w->pairs);
   array.field    = w->pairs ? MUON_FIELD_COMPLEX : MUON_FIELD_REAL;
   array.w        = w->data;
@@ -251,6 +251,7 @@ static PetscErrorCode MuonBegin_Local(Muon muon, MuonRecord *record)
   if (muon->step == 0 && local->changed == PETSC_FALSE) PetscCall(MuonWeightsChanged(muon)); /* compares them while they are those of the program */
   if (local->changed) PetscCall(MuonLocalShare_Private(muon));
   local->changed = PETSC_FALSE;
+  for (PetscInt g = 0; g < local->outer->ngroups; g++) local->outer->group[g]->rests = PETSC_TRUE; /* until a phase ends its round */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -315,16 +316,18 @@ static PetscErrorCode MuonCommitting_Local(Muon muon, PetscBool *ok)
   PetscFunctionBegin;
   while (ends < local->phases && MuonLocalStepOf_Private(local, ends) != muon->step % local->steps) ends++;
   if (ends == local->phases) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt g = 0; g < outer->ngroups; g++) outer->group[g]->rests = outer->group[g]->nshards == 0 || outer->group[g]->shard->layer->phase != ends ? PETSC_TRUE : PETSC_FALSE;
+  for (PetscInt g = 0; g < outer->ngroups; g++) {
+    if (outer->group[g]->nshards > 0 && outer->group[g]->shard->layer->phase == ends) outer->group[g]->rests = PETSC_FALSE;
+  }
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     if (MuonLocalEnds_Private(muon, &local->layer[l])) PetscCall(MuonLocalSetGradient_Private(muon, l));
   }
   PetscCall(MuonSetStepNumber(outer, muon->step / local->steps)); /* after a restart, too */
   skipped = outer->nancount;
   PetscCall(MuonStep(outer));
-  muon->synchronized = PETSC_TRUE;
-  muon->meanup       = outer->meanup;
-  muon->meandown     = outer->meandown;
+  muon->bytes[0] += outer->traffic.mpi;
+  muon->bytes[1] += outer->traffic.own;
+  PetscCall(PetscArraycpy(muon->mean, outer->mean, 2));
   for (PetscInt k = 0; k < 3; k++) {
     muon->traffic.up[k]   = outer->traffic.up[k];
     muon->traffic.down[k] = outer->traffic.down[k];

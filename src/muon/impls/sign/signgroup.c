@@ -104,8 +104,8 @@ static PetscErrorCode MuonSetUp_Votes(Muon muon, MuonGroup group)
       PetscCall(MuonArrayCreate(&part, part.precision, &shard->Xnew));
     }
     /* There are no other weights than the workers' */
-    shard->layer->owner           = -1;
-    shard->layer->serverisweights = PETSC_TRUE;
+    shard->layer->owner  = -1;
+    shard->layer->server = &shard->X;
   }
   PetscCall(MuonGroupSetUpAssembly_Private(muon, group, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,4 +1,4 @@
-#include "muoninterface.h" /*I "petscmuon.h" I*/
+#include "muonmonitor.h" /*I "petscmuon.h" I*/
 
 /*@
   MuonMonitor - Calls the monitors of an optimizer
@@ -19,11 +19,14 @@
 @*/
 PetscErrorCode MuonMonitor(Muon muon, PetscInt step, PetscReal loss)
 {
+  const MuonMonitors *monitors;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  for (PetscInt i = 0; i < muon->nmonitors; i++) {
-    const PetscBool      ours = muon->monitordestroy[i] == MuonViewerAndFormatDestroy ? PETSC_TRUE : PETSC_FALSE; /* whose errors are those of all ranks */
-    const PetscErrorCode ierr = (*muon->monitor[i])(muon, step, loss, muon->monitorctx[i]);
+  monitors = MuonMonitorsOf(muon);
+  for (PetscInt i = 0; i < monitors->count; i++) {
+    const PetscBool      ours = monitors->list[i].destroy == MuonViewerAndFormatDestroy ? PETSC_TRUE : PETSC_FALSE; /* whose errors are those of all ranks */
+    const PetscErrorCode ierr = (*monitors->list[i].fn)(muon, step, loss, monitors->list[i].ctx);
 
     if (ours) PetscCall(ierr);
     else PetscCall(MuonErrorOfAll_Private(muon, "MuonMonitorSet()", ierr));
@@ -62,17 +65,19 @@ PetscErrorCode MuonMonitor(Muon muon, PetscInt step, PetscReal loss)
 @*/
 PetscErrorCode MuonMonitorSet(Muon muon, MuonMonitorFn *monitor, void *ctx, PetscErrorCode (*destroy)(void **))
 {
+  MuonMonitors *monitors;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscCheck(monitor != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_NULL, "MuonMonitorSet(): the routine is NULL; MuonMonitorCancel() removes monitors");
-  for (PetscInt i = 0; i < muon->nmonitors; i++) {
-    if (muon->monitor[i] == monitor && muon->monitorctx[i] == ctx && muon->monitordestroy[i] == destroy) PetscFunctionReturn(PETSC_SUCCESS);
+  monitors = MuonMonitorsOf(muon);
+  for (PetscInt i = 0; i < monitors->count; i++) {
+    if (monitors->list[i].fn == monitor && monitors->list[i].ctx == ctx && monitors->list[i].destroy == destroy) PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCheck(muon->nmonitors < MAXMUONMONITORS, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "An optimizer has at most %d monitors", MAXMUONMONITORS);
-  muon->monitor[muon->nmonitors]        = monitor;
-  muon->monitorctx[muon->nmonitors]     = ctx;
-  muon->monitordestroy[muon->nmonitors] = destroy;
-  muon->nmonitors++;
+  PetscCheck(monitors->count < MAXMUONMONITORS, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "An optimizer has at most %d monitors", MAXMUONMONITORS);
+  monitors->list[monitors->count].fn        = monitor;
+  monitors->list[monitors->count].ctx       = ctx;
+  monitors->list[monitors->count++].destroy = destroy;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -93,11 +98,14 @@ PetscErrorCode MuonMonitorSet(Muon muon, MuonMonitorFn *monitor, void *ctx, Pets
 @*/
 PetscErrorCode MuonMonitorCancel(Muon muon)
 {
+  MuonMonitors *monitors;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  for (PetscInt i = 0; i < muon->nmonitors; i++) {
-    if (muon->monitordestroy[i] != NULL) PetscCall((*muon->monitordestroy[i])(&muon->monitorctx[i]));
+  monitors = MuonMonitorsOf(muon);
+  for (PetscInt i = 0; i < monitors->count; i++) {
+    if (monitors->list[i].destroy != NULL) PetscCall((*monitors->list[i].destroy)(&monitors->list[i].ctx));
   }
-  muon->nmonitors = 0;
+  monitors->count = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
