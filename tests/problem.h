@@ -529,18 +529,21 @@ static inline PetscErrorCode ProblemMismatch(Problem *p)
 
 static inline PetscErrorCode ProblemMonitor(Muon muon, PetscInt step, PetscReal loss, void *ctx)
 {
-  return ((Problem *)ctx)->breaking == PROBLEM_BREAKS_MONITOR ? PETSC_ERR_USER : PETSC_SUCCESS;
+  PetscFunctionBegin;
+  PetscFunctionReturn(((Problem *)ctx)->breaking == PROBLEM_BREAKS_MONITOR ? PETSC_ERR_USER : PETSC_SUCCESS);
 }
 
 static inline PetscErrorCode ProblemValidation(Muon muon, PetscReal *value, void *ctx)
 {
+  PetscFunctionBegin;
   *value = 1;
-  return ((Problem *)ctx)->breaking == PROBLEM_BREAKS_VALIDATION ? PETSC_ERR_USER : PETSC_SUCCESS;
+  PetscFunctionReturn(((Problem *)ctx)->breaking == PROBLEM_BREAKS_VALIDATION ? PETSC_ERR_USER : PETSC_SUCCESS);
 }
 
 static inline PetscErrorCode ProblemPostStep(Muon muon, PetscInt step, void *ctx)
 {
-  return ((Problem *)ctx)->breaking == PROBLEM_BREAKS_POSTSTEP ? PETSC_ERR_USER : PETSC_SUCCESS;
+  PetscFunctionBegin;
+  PetscFunctionReturn(((Problem *)ctx)->breaking == PROBLEM_BREAKS_POSTSTEP ? PETSC_ERR_USER : PETSC_SUCCESS);
 }
 
 /* The step whose routine fails; taken: whether it is one */
