@@ -562,8 +562,8 @@ int main(int argc, char **argv)
   testset:
     nsize: 3
     table: suffix | args | error
-      no_objective       | -wrong {{no_objective no_objective_solve}} -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | MuonSetObjectiveAndGradient
-      no_gradient        | -wrong no_gradient -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | MuonLayerGetGradient
+      no_objective       | -wrong {{no_objective no_objective_solve}} -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | There is no gradient: call MuonSetObjectiveAndGradient()
+      no_gradient        | -wrong no_gradient -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | No layer got a gradient: the routine of MuonSetObjectiveAndGradient() must call MuonLayerGetGradient()
       forgotten          | -wrong forgotten -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | Step 1: layer "h0.out" got no gradient on rank 0
       overflow           | -wrong overflow -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | DIVERGED_NANORINF (the step of layer "h0.out" on rank
       no_monitor         | -wrong no_monitor                                            | MuonMonitorSet
