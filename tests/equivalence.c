@@ -1220,6 +1220,18 @@ int main(int argc, char **argv)
   table: suffix | nsize | args
     own_spread | 4 | -both " -problem_ranks 2" -a " -problem_own" -each " -muon_type dense; -muon_type ef21 -ef21_compressor topk; -muon_type dense -problem_whole"
 
+  # A look-ahead that does nothing is the optimizer inside of it; the watch over weights takes none for a change of the program's; without compression all types are one; a run goes on with what is kept
+  testset:
+    nsize: {{1 3}}
+    testset:
+      args: -steps 6 -each " -muon_type dense; -muon_type ef21; -muon_type ef21 -ef21_compressor topk -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4; -muon_type dense -problem_ranks 0; -muon_type ef21 -problem_ranks 0 -ef21_compressor topk -ef21_server_compressor topk"
+      table: suffix | args
+        lookahead_none    | -a " -muon_lookahead 0 -muon_lookahead_gamma 0.5; -muon_lookahead 0.5 -muon_lookahead_gamma 1"
+        lookahead_watch   | -all " -muon_lookahead 0.5" -a " -muon_check_weights false"
+        lookahead_restart | -restart 1;2;4 -all " -muon_max_steps 7 -muon_lookahead 0.5 -muon_lookahead_gamma 0.75"
+    table: suffix | args
+      lookahead_dense | -compare rounding -all " -problem_layers gain,mat -muon_lookahead 0.5 -muon_lookahead_gamma 0.75" -a " -muon_type ef21" -b " -muon_type dense -muon_momentum_at worker"
+
   # Workers of unequal weights have the steps of one that has their weighted mean
   testset:
     nsize: 3

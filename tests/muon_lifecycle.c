@@ -243,7 +243,8 @@ static PetscErrorCode CheckCaller(void)
 
 static PetscErrorCode Refuse(Muon muon, PetscInt step, PetscReal loss, void *ctx)
 {
-  return step == 3 ? PETSC_ERR_USER : PETSC_SUCCESS;
+  PetscFunctionBegin;
+  PetscFunctionReturn(step == 3 ? PETSC_ERR_USER : PETSC_SUCCESS);
 }
 
 /* A solver ends with the error of a monitor, behind the step, and goes on when it is called again */

@@ -344,20 +344,18 @@ static inline PetscErrorCode ProblemLookAtGradient(const Problem *p, ProblemLaye
 
   PetscFunctionBegin;
   if (p->device || (object == NULL && l->g == NULL) || (after && l->image == NULL)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (object != NULL) PetscCall(PetscObjectStateGet(object, &state));
-  if (after == PETSC_FALSE) {
-    if (object != NULL) PetscCall(l->G != NULL ? ProblemOfMat(l->G, &a) : ProblemOfVec(l->gradient, &a));
-    if (object != NULL) PetscCall(PetscObjectStateGet(object, &state)); /* an access counts as a change */
-    l->imaged = l->g != NULL ? l->bytes : (size_t)(a.ld * (l->G != NULL ? l->shape->n : 1)) * sizeof(PetscScalar);
-    if (l->image == NULL) PetscCall(PetscMalloc1(l->imaged, &l->image));
-    l->state = state;
-  } else {
-    PetscCheck(state == l->state, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A step changed the state of the caller's gradient of %s", l->shape->name);
-    if (object != NULL) PetscCall(l->G != NULL ? ProblemOfMat(l->G, &a) : ProblemOfVec(l->gradient, &a));
+  if (object != NULL && after) PetscCall(PetscObjectStateGet(object, &state));
+  PetscCheck(after == PETSC_FALSE || state == l->state, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A step changed the state of the caller's gradient of %s", l->shape->name);
+  if (object != NULL) PetscCall(l->G != NULL ? ProblemOfMat(l->G, &a) : ProblemOfVec(l->gradient, &a));
+  else a.data = l->g;
+  if (after) {
+    PetscCheck(memcmp(l->image, a.data, l->imaged) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A step changed the caller's gradient of %s", l->shape->name);
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (l->g != NULL) a.data = l->g;
-  PetscCheck(after == PETSC_FALSE || memcmp(l->image, a.data, l->imaged) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A step changed the caller's gradient of %s", l->shape->name);
+  l->imaged = object == NULL ? l->bytes : (size_t)(a.ld * (l->G != NULL ? l->shape->n : 1)) * sizeof(PetscScalar);
+  if (l->image == NULL) PetscCall(PetscMalloc1(l->imaged, &l->image));
   PetscCall(PetscMemcpy(l->image, a.data, l->imaged));
+  if (object != NULL) PetscCall(PetscObjectStateGet(object, &l->state)); /* which the access has changed */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -494,9 +492,10 @@ static inline PetscErrorCode ProblemStays(Problem *p, PetscBool after, double **
   PetscCall(ProblemGatherWeights(p, p->comm, now));
   PetscCall(MuonGetLearningRate(p->muon, &rate));
   for (int e = 0; e < d && after && rate < (PetscReal)1e-20; e++) PetscCheck(fabs(now[e] - (*set)[e]) <= 100 * (double)rate, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Weight %d was set to %g, and is %g after a step of no length", e, (*set)[e], now[e]);
-  if (after) PetscCall(PetscFree(*set));
-  *set = now;
-  if (after) PetscCall(PetscFree(*set));
+  if (after) {
+    PetscCall(PetscFree(*set));
+    PetscCall(PetscFree(now));
+  } else *set = now;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -529,18 +528,21 @@ static inline PetscErrorCode ProblemMismatch(Problem *p)
 
 static inline PetscErrorCode ProblemMonitor(Muon muon, PetscInt step, PetscReal loss, void *ctx)
 {
-  return ((Problem *)ctx)->breaking == PROBLEM_BREAKS_MONITOR ? PETSC_ERR_USER : PETSC_SUCCESS;
+  PetscFunctionBegin;
+  PetscFunctionReturn(((Problem *)ctx)->breaking == PROBLEM_BREAKS_MONITOR ? PETSC_ERR_USER : PETSC_SUCCESS);
 }
 
 static inline PetscErrorCode ProblemValidation(Muon muon, PetscReal *value, void *ctx)
 {
+  PetscFunctionBegin;
   *value = 1;
-  return ((Problem *)ctx)->breaking == PROBLEM_BREAKS_VALIDATION ? PETSC_ERR_USER : PETSC_SUCCESS;
+  PetscFunctionReturn(((Problem *)ctx)->breaking == PROBLEM_BREAKS_VALIDATION ? PETSC_ERR_USER : PETSC_SUCCESS);
 }
 
 static inline PetscErrorCode ProblemPostStep(Muon muon, PetscInt step, void *ctx)
 {
-  return ((Problem *)ctx)->breaking == PROBLEM_BREAKS_POSTSTEP ? PETSC_ERR_USER : PETSC_SUCCESS;
+  PetscFunctionBegin;
+  PetscFunctionReturn(((Problem *)ctx)->breaking == PROBLEM_BREAKS_POSTSTEP ? PETSC_ERR_USER : PETSC_SUCCESS);
 }
 
 /* The step whose routine fails; taken: whether it is one */

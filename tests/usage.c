@@ -527,47 +527,47 @@ int main(int argc, char **argv)
     nsize: 3
     args: -setup -muon_exchange_type {{star layerwise replicated}}
     table: suffix | args | error
-      set_bf16_svd | -lmo_polar_type svd -lmo_polar_precision bf16 | lmo_polar_precision
-      set_bf16_qdwh | -lmo_polar_type qdwh -lmo_polar_precision bf16 | lmo_polar_precision
-      set_bf16_one_layer | -muon_layer_h0.out_lmo_polar_type svd -muon_layer_h0.out_lmo_polar_precision bf16 | muon_layer_h0.out_lmo_polar_precision
-      set_a_monitor_that_draws | -lmo_polar_monitor draw | lmo_polar_monitor
-      set_a_monitor_no_known_kind | -lmo_polar_monitor bogus | bogus
-      set_type_the_polar_factors_solver | -lmo_polar_type svd -lmo_polar_svd_type bogus | bogus
-      set_type_one_layers_solver | -muon_layer_h0.out_lmo_polar_type svd -muon_layer_h0.out_lmo_polar_svd_type bogus | bogus
-      set_type_a_norms_solver | -lmo_type schatten -lmo_svd_type bogus | bogus
-      set_type_one_norms_solver | -muon_layer_embed_lmo_type nuclear -muon_layer_embed_lmo_svd_type bogus | bogus
-      set_values_a_norms_solver | -lmo_type schatten -lmo_svd_nsv 3 | svd_nsv
-      set_type_a_compressors_solver | -ef21_compressor rankk -ef21_compressor_svd_type bogus | bogus
-      set_type_a_servers_solver | -ef21_server_compressor rankk -ef21_server_compressor_svd_type bogus | bogus
-      set_type_one_servers_solver | -muon_layer_h0.out_ef21_server_compressor topsvd -muon_layer_h0.out_ef21_server_compressor_svd_type bogus | bogus
-      set_ranges_without_votes | -muon_exchange_type range | muon_exchange_type range
-      set_sums_ranges | -muon_type sign -lmo_type spectral -muon_exchange_type range -muon_exchange_mode allreduce | muon_exchange_mode allreduce
-      set_sums_a_layers_votes | -muon_type sign -lmo_type spectral -muon_exchange_type layerwise -muon_exchange_mode reduce | legal here: gather
-      set_votes_momentum_at_server | -muon_type sign -lmo_type spectral -muon_momentum_at server | muon_momentum_at server
-      set_votes_with_Nesterov_term | -muon_type sign -lmo_type spectral -muon_momentum_at server -muon_nesterov ema | muon_nesterov ema
-      set_votes_a_norm | -muon_type sign | muon_layer_embed_lmo_type max
-      set_direction | -muon_type sign -sign_direction bogus | bogus
-      set_update | -muon_type sign -sign_update bogus | bogus
-      set_tie | -muon_type sign -sign_tie bogus | bogus
-      set_epsilon | -muon_layer_gain_adamw_epsilon inf | inf
-      set_downlink | -muon_layer_h0.qkv_ef21_downlink step | muon_layer_h0.qkv_ef21_downlink weights
+      set_bf16_svd                      | -lmo_polar_type svd -lmo_polar_precision bf16                | lmo_polar_precision
+      set_bf16_qdwh                     | -lmo_polar_type qdwh -lmo_polar_precision bf16               | lmo_polar_precision
+      set_bf16_one_layer                | -muon_layer_h0.out_lmo_polar_type svd -muon_layer_h0.out_lmo_polar_precision bf16 | muon_layer_h0.out_lmo_polar_precision
+      set_a_monitor_that_draws          | -lmo_polar_monitor draw                                      | lmo_polar_monitor
+      set_a_monitor_no_known_kind       | -lmo_polar_monitor bogus                                     | bogus
+      set_type_the_polar_factors_solver | -lmo_polar_type svd -lmo_polar_svd_type bogus                | bogus
+      set_type_one_layers_solver        | -muon_layer_h0.out_lmo_polar_type svd -muon_layer_h0.out_lmo_polar_svd_type bogus | bogus
+      set_type_a_norms_solver           | -lmo_type schatten -lmo_svd_type bogus                       | bogus
+      set_type_one_norms_solver         | -muon_layer_embed_lmo_type nuclear -muon_layer_embed_lmo_svd_type bogus | bogus
+      set_values_a_norms_solver         | -lmo_type schatten -lmo_svd_nsv 3                            | svd_nsv
+      set_type_a_compressors_solver     | -ef21_compressor rankk -ef21_compressor_svd_type bogus       | bogus
+      set_type_a_servers_solver         | -ef21_server_compressor rankk -ef21_server_compressor_svd_type bogus | bogus
+      set_type_one_servers_solver       | -muon_layer_h0.out_ef21_server_compressor topsvd -muon_layer_h0.out_ef21_server_compressor_svd_type bogus | bogus
+      set_ranges_without_votes          | -muon_exchange_type range                                    | muon_exchange_type range
+      set_sums_ranges                   | -muon_type sign -lmo_type spectral -muon_exchange_type range -muon_exchange_mode allreduce | muon_exchange_mode allreduce
+      set_sums_a_layers_votes           | -muon_type sign -lmo_type spectral -muon_exchange_type layerwise -muon_exchange_mode reduce | legal here: gather
+      set_votes_momentum_at_server      | -muon_type sign -lmo_type spectral -muon_momentum_at server  | muon_momentum_at server
+      set_votes_with_Nesterov_term      | -muon_type sign -lmo_type spectral -muon_momentum_at server -muon_nesterov ema | muon_nesterov ema
+      set_votes_a_norm                  | -muon_type sign                                              | muon_layer_embed_lmo_type max
+      set_direction                     | -muon_type sign -sign_direction bogus                        | bogus
+      set_update                        | -muon_type sign -sign_update bogus                           | bogus
+      set_tie                           | -muon_type sign -sign_tie bogus                              | bogus
+      set_epsilon                       | -muon_layer_gain_adamw_epsilon inf                           | inf
+      set_downlink                      | -muon_layer_h0.qkv_ef21_downlink step                        | muon_layer_h0.qkv_ef21_downlink weights
   testset:
     nsize: 3
     table: suffix | args | error
-      no_objective | -wrong {{no_objective no_objective_solve}} -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | MuonSetObjectiveAndGradient
-      no_gradient | -wrong no_gradient -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | MuonLayerGetGradient
-      forgotten | -wrong forgotten -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | Step 1: layer "h0.out" got no gradient on rank 0
-      overflow | -wrong overflow -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | DIVERGED_NANORINF (the step of layer "h0.out" on rank 
-      no_monitor | -wrong no_monitor | MuonMonitorSet
-      no_matrix | -wrong {{no_matrix no_vector array_null array_without}} | Layer "more"
-      array_type | -wrong array_type | PETSC_FLOAT or PETSC_DOUBLE
-      array_ld | -wrong array_ld | ld 2
-      array_size | -wrong array_size | -3 x 4
-      array_device | -wrong array_device | in the memory of
-      name_long | -wrong name_long | 500 characters
-      slice_gradients | -wrong slice_gradients | 1 layers of a vector: gradients of type mpi and size 88, weights of type mpi and size 87
-      vector_as_array | -wrong {{vector_as_array vector_as_matrix}} | MuonLayerGetWeightsVec
-      gradient_as_vector | -wrong gradient_as_vector | MuonLayerGetGradient()
+      no_objective       | -wrong {{no_objective no_objective_solve}} -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | There is no gradient: call MuonSetObjectiveAndGradient()
+      no_gradient        | -wrong no_gradient -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | No layer got a gradient: the routine of MuonSetObjectiveAndGradient() must call MuonLayerGetGradient()
+      forgotten          | -wrong forgotten -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | Step 1: layer "h0.out" got no gradient on rank 0
+      overflow           | -wrong overflow -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | DIVERGED_NANORINF (the step of layer "h0.out" on rank
+      no_monitor         | -wrong no_monitor                                            | MuonMonitorSet
+      no_matrix          | -wrong {{no_matrix no_vector array_null array_without}}      | Layer "more"
+      array_type         | -wrong array_type                                            | PETSC_FLOAT or PETSC_DOUBLE
+      array_ld           | -wrong array_ld                                              | ld 2
+      array_size         | -wrong array_size                                            | -3 x 4
+      array_device       | -wrong array_device                                          | in the memory of
+      name_long          | -wrong name_long                                             | 500 characters
+      slice_gradients    | -wrong slice_gradients                                       | 1 layers of a vector: gradients of type mpi and size 88, weights of type mpi and size 87
+      vector_as_array    | -wrong {{vector_as_array vector_as_matrix}}                  | MuonLayerGetWeightsVec
+      gradient_as_vector | -wrong gradient_as_vector                                    | MuonLayerGetGradient()
 
   # Where the machine decides
   test:
