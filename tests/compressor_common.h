@@ -192,12 +192,6 @@ static inline void Random(Matrix A, double scale)
   }
 }
 
-/* Entries row by row */
-static inline void SetRows(Matrix A, const double x[])
-{
-  for (PetscInt e = 0; e < A->m * A->n; e++) Set(A, e / A->n, e % A->n, x[e]);
-}
-
 /* Y = a X + b Y; what is overwritten is not read */
 static inline void Axpby(double a, Matrix X, double b, Matrix Y)
 {

@@ -149,10 +149,10 @@ static PetscErrorCode CheckReached(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Constants by their formulas */
+/* Constants by their formulas; compressor.py and lowrank.py compute the others */
 static PetscErrorCode CheckAlphas(void)
 {
-  /* What natural values leave of doubles, which are rounded to binary32, u; of both factors of rank 10, and of three triples; compressor.py and lowrank.py compute the others */
+  /* What natural values leave of doubles, which are rounded to binary32, u; of both factors of rank 10, and of three triples */
   const PetscBool single = PetscDefined(USE_REAL_SINGLE) ? PETSC_TRUE : PETSC_FALSE;
   const double    u = single ? 0 : 1.0 / 16777216, natural = 1 - (1 + u) * (1 + u) / 8 - u * u;
   const double    both = 1 - 17.0 / 64 * pow(1 + u, 4) - 4 * u * u - u * u * sqrt(10);

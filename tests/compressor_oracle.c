@@ -80,7 +80,8 @@ static PetscBool SameCost(const MuonCompressorCost *a, const MuonCompressorCost 
 static PetscErrorCode CheckWays(MuonCompressor c, Matrix T, Matrix R, Matrix Y, Message M, const MuonCompressorCost *cost, const MuonValidated *own)
 {
   /* Two roundings in a sum, and one for each term of a product of factors whose squares add up to those of the singular values */
-  const double       unit = T->array.precision == MUON_SINGLE ? 1.2e-7 : 2.3e-16, terms = Is(c, "rankk topsvd powersgd") ? (2 + (double)PetscMin(T->m, T->n)) * (sqrt(Squares(T, NULL)) + sqrt(Squares(R, NULL))) : 0;
+  const double       unit = T->array.precision == MUON_SINGLE ? 1.2e-7 : 2.3e-16, sizes = sqrt(Squares(T, NULL)) + sqrt(Squares(R, NULL));
+  const double       terms  = Is(c, "rankk topsvd powersgd") ? (2 + (double)PetscMin(T->m, T->n)) * sizes : 0;
   MuonValidated      opened = {NULL, 0, NULL, 0, NULL};
   MuonCompressorCost count;
   Matrix             Z, sum;
@@ -97,7 +98,11 @@ static PetscErrorCode CheckWays(MuonCompressor c, Matrix T, Matrix R, Matrix Y, 
   TestCheck(valid && SameCost(cost, &count, PETSC_FALSE), "Without the entropy it is %g", count.entropy);
   Copy(R, sum);
   PetscCall(MuonCompressorDecodeValidated(c, own, PETSC_TRUE, 0.5, &sum->array));
-  for (PetscInt e = 0; e < T->m * T->n; e++) TestNear("sum", GetAt(sum, e), GetAt(R, e) + 0.5 * GetAt(Y, e), unit * (fabs(GetAt(R, e)) + 2 * fabs(GetAt(Y, e)) + terms));
+  for (PetscInt e = 0; e < T->m * T->n; e++) {
+    const double r = GetAt(R, e), y = GetAt(Y, e);
+
+    TestNear("sum", GetAt(sum, e), r + 0.5 * y, unit * (fabs(r) + 2 * fabs(y) + terms));
+  }
   for (int add = 0; add < 2; add++) {
     Copy(R, Z);
     PetscCall(MuonCompressorDecodeValidated(c, &opened, (PetscBool)add, 0.5 * add, &Z->array));
@@ -168,8 +173,8 @@ static PetscErrorCode WriteCase(Output *out, int messages, const char format[], 
   Random(T, 1);
   Random(R, 0.25);
   if (messages == 1) Fill(number, T, R);
-  fprintf(out->cases, "case %d %d %d %d %s %d %d %.17g %s", number, out->m, out->n, seed, layer, number % 5, number % 2, (double)alpha, out->precision == MUON_SINGLE ? "single" : "double");
-  fprintf(out->cases, " %s %s\n", out->rowmajor ? "rows" : "columns", choice);
+  fprintf(out->cases, "case %d %d %d %d %s %d %d %.17g", number, out->m, out->n, seed, layer, number % 5, number % 2, (double)alpha);
+  fprintf(out->cases, " %s %s %s\n", out->precision == MUON_SINGLE ? "single" : "double", out->rowmajor ? "rows" : "columns", choice);
   for (int k = 0; k < messages; k++) {
     const PetscBool whole = k == 1 && number % 3 == 0 ? PETSC_TRUE : PETSC_FALSE;
     char            path[32];
@@ -201,14 +206,17 @@ static PetscErrorCode WriteCase(Output *out, int messages, const char format[], 
 
 static PetscErrorCode WriteTopK(Output *out, double ratio, const char values[], int entries)
 {
+  const int bits = out->number % 4 == 0 ? 26 : PETSC_DETERMINE;
+
   PetscFunctionBegin;
-  PetscCall(WriteCase(out, 1, "topk ratio %g paper_index_bits %d values %s block_entries %d", ratio, out->number % 4 == 0 ? 26 : PETSC_DETERMINE, values, entries));
+  PetscCall(WriteCase(out, 1, "topk ratio %g paper_index_bits %d values %s block_entries %d", ratio, bits, values, entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode WriteCases(Output *out)
 {
-  static const char *const dense[] = {"identity", "natural", "natural", "natural", "nearest", "truncated", "bf16"}, *const norms[] = {"2", "1", "inf", "3"};
+  static const char *const dense[] = {"identity", "natural", "natural", "natural", "nearest", "truncated", "bf16"};
+  static const char *const norms[] = {"2", "1", "inf", "3"}, *const blocknorms[] = {"max", "l2"};
   static const char *const partial[]  = {"topk", "damping", "dropout", "columntopk", "rowtopk", "randk"};
   static const double      ratios[]   = {0.1, 0.03, 0.6, 0.001};
   static const char *const inblocks[] = {"native", "natural", "2bit"};
@@ -220,18 +228,20 @@ static PetscErrorCode WriteCases(Output *out)
 
     PetscCall(WriteCase(out, 1, "sign values %s", values));
     for (int k = 0; k < 3; k++) {
-      const int n = out->number;
+      const int   n    = out->number;
+      const char *norm = blocknorms[n / 7 % 2];
 
-      PetscCall(WriteCase(out, 1, "qsgd values %s bits %d qsgd_block_length %d qsgd_block_norm %s", values, 2 + n % 7, 16 << n % 4, n / 7 % 2 ? "l2" : "max"));
+      PetscCall(WriteCase(out, 1, "qsgd values %s bits %d qsgd_block_length %d qsgd_block_norm %s", values, 2 + n % 7, 16 << n % 4, norm));
     }
     /* Dropout of everything at first */
     for (int k = 0; k < 18; k++) {
       const char  *type  = partial[k % 6];
       const double ratio = k == 2 ? 1 : ratios[k / 6];
+      const int    n     = out->number;
 
       if (k % 6 == 0) PetscCall(WriteTopK(out, ratio, values, 0));
-      else if (k % 6 == 3 || k % 6 == 4) PetscCall(WriteCase(out, 1, "%s ratio %g values %s line_norm %s", type, ratio, values, norms[out->number % 4]));
-      else PetscCall(WriteCase(out, 1, "%s ratio %g values %s paper_index_bits %d", type, ratio, values, out->number % 4 == 0 ? 26 : PETSC_DETERMINE));
+      else if (k % 6 == 3 || k % 6 == 4) PetscCall(WriteCase(out, 1, "%s ratio %g values %s line_norm %s", type, ratio, values, norms[n % 4]));
+      else PetscCall(WriteCase(out, 1, "%s ratio %g values %s paper_index_bits %d", type, ratio, values, n % 4 == 0 ? 26 : PETSC_DETERMINE));
     }
   }
   /* In blocks, of which the last is shorter in some shapes and the only one is in others; 0.001 of a block is less than one entry */
@@ -259,9 +269,10 @@ static PetscErrorCode WriteLowRank(Output *out)
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(some) && s < 8; k++) PetscCall(WriteCase(out, 5, "%s", some[k]));
     for (int v = MUON_COMPRESSOR_VALUES_NATIVE; v <= MUON_COMPRESSOR_VALUES_NATURAL && s < 16; v++) {
       const char *values = MuonCompressorValuesTypes[v];
+      const int   rank   = v == MUON_COMPRESSOR_VALUES_DOUBLE ? 1 : PETSC_DETERMINE;
 
       if (s < 8) PetscCall(WriteCase(out, 5, "rankk ratio 0.3 rank %d values %s", v == MUON_COMPRESSOR_VALUES_SINGLE ? 3 : PETSC_DETERMINE, values));
-      if (s >= 8) PetscCall(WriteCase(out, 5, "rankk ratio 0.2 rank %d values %s rankk_method range", v == MUON_COMPRESSOR_VALUES_DOUBLE ? 1 : PETSC_DETERMINE, values));
+      if (s >= 8) PetscCall(WriteCase(out, 5, "rankk ratio 0.2 rank %d values %s rankk_method range", rank, values));
       else if (v > MUON_COMPRESSOR_VALUES_NATIVE) {
         PetscCall(WriteCase(out, 5, "powersgd ratio 0.15 values %s", values));
         PetscCall(WriteCase(out, 5, "topsvd ratio 0.15 values %s", values));

@@ -563,14 +563,14 @@ static void CheckVectors(const MuonKernels *k, size_t m, size_t n, int kind)
   FreeArrays();
 }
 
-/* c = size 2^exponent with ||w||_p <= 1 and <c, w> = ||c||_p* */
+/* c = size 2^exponent with ||w||_p <= 1 and <c, w> = ||c||_p*; and -w / c by two factors, neither of which is out of range */
 static void CheckDuals(int bits)
 {
   static const double exponents[] = {1, 1.5, 2, 7, HUGE_VAL};
 
   for (size_t j = 0; j < 300; j++) {
     const double e = exponents[j % 5], dual = e == 1 ? HUGE_VAL : e == HUGE_VAL ? 1 : e / (e - 1);
-    double       sizes[5], weights[5], norm, value = 0, length = 0;
+    double       sizes[5], weights[5], f0[5], f1[5], norm, value = 0, length = 0;
     int          shifts[5], total;
 
     for (int i = 0; i < 5; i++) {
@@ -579,7 +579,11 @@ static void CheckDuals(int bits)
     }
     norm = MuonKernelScaledNorm(5, dual, sizes, shifts, &total);
     MuonKernelScaledDual(5, e, sizes, shifts, weights);
+    MuonKernelVectorFactors(5, sizes, shifts, weights, f0, f1);
     for (int i = 0; i < 5; i++) {
+      const double factor = i == 3 ? 0 : -weights[i] / sizes[i];
+
+      Near(ldexp(f0[i], shifts[i] / 2) * ldexp(f1[i], shifts[i] - shifts[i] / 2), factor, DBL_EPSILON * fabs(factor));
       value += ldexp(sizes[i], shifts[i] - bits) * weights[i];
       length = e == HUGE_VAL ? fmax(length, weights[i]) : length + pow(weights[i], e);
     }
@@ -847,6 +851,7 @@ int main(int argc, char **argv)
   }
   CheckDuals(0);
   CheckDuals(900);
+  CheckDuals(-900);
   printf("ok\n");
   return 0;
 }

@@ -396,7 +396,7 @@ static inline void ContentMeasure(Content *content)
   unsigned char *message = (unsigned char *)Allocate(ContentRoom(content));
 
   content->header.bytes = ContentPayload(content, ContentRoom(content) - MUON_WIRE_MESSAGE_HEADER_MOST, message);
-  if (content->header.indices != MUON_WIRE_INDICES_GAPS && content->header.indices != MUON_WIRE_INDICES_CODED && content->header.values != MUON_WIRE_VALUES_CODED) {
+  if (content->header.indices <= MUON_WIRE_INDICES_RAW && content->header.values != MUON_WIRE_VALUES_CODED) {
     MuonWireLayout layout;
 
     Check(MuonWireMessageLayout(&content->header, content->rows, content->columns, &layout) == MUON_WIRE_OK && content->header.bytes == layout.bytes, "form %d, codecs %d and %d, count %d", content->header.kind, content->header.indices,

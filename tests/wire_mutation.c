@@ -143,7 +143,7 @@ static void CheckPackets(void)
   for (unsigned which = 0; which < CORPUS_PACKETS; which++) {
     CorpusPacket   from;
     unsigned char *packet, *longer;
-    size_t         length, stride, at = MUON_WIRE_PACKET_HEADER;
+    size_t         length, stride;
 
     CorpusPacketCreate(&from, which);
     packet = PacketOf(&from.who, from.contents, from.messages, &length);
@@ -188,10 +188,19 @@ static void CheckPackets(void)
     /* Lengths and counts */
     RefusedValues(packet, length, &from, 12, 4, "messages");
     RefusedValues(packet, length, &from, 24, 8, "bytes");
+    /* Of each message in a packet of its own */
     for (uint32_t i = 0; i < from.messages; i++) {
       const MuonWireMessage *header = &from.contents[i].header;
+      const size_t           at     = MUON_WIRE_PACKET_HEADER;
+      CorpusPacket           one    = from;
+      unsigned char         *alone;
+      size_t                 some;
 
-      RefusedHeaders(packet, length, &from, at, header);
+      one.messages    = 1;
+      one.contents[0] = from.contents[i];
+      alone           = PacketOf(&one.who, one.contents, 1, &some);
+      Check(AtTheWall(alone, some, &one) == MUON_WIRE_OK, "%s, message %d", from.name, (int)i);
+      RefusedHeaders(alone, some, &one, at, header);
       for (unsigned parameter = 0; parameter < 256; parameter++) {
         MuonWireMessage other = from.contents[i].header;
         const int       coded = other.values == MUON_WIRE_VALUES_CODED || other.indices == MUON_WIRE_INDICES_CODED;
@@ -202,20 +211,19 @@ static void CheckPackets(void)
         if (other.indices == MUON_WIRE_INDICES_CODED) other.indices = MUON_WIRE_INDICES_NONE;
         other.parameter = (uint8_t)parameter;
         if (other.kind != MUON_WIRE_BLOCKS) break;
-        if (MuonWireMessageLayout(&other, from.contents[i].rows, from.contents[i].columns, &layout) != MUON_WIRE_OK || (!coded && layout.bytes != other.bytes)) RefusedField(packet, length, &from, at + 6, 1, parameter, "parameter of blocks");
+        if (MuonWireMessageLayout(&other, from.contents[i].rows, from.contents[i].columns, &layout) != MUON_WIRE_OK || (!coded && layout.bytes != other.bytes)) RefusedField(alone, some, &one, at + 6, 1, parameter, "parameter of blocks");
       }
-      ReadRefused(header, length - at);
+      ReadRefused(header, some - at);
       for (unsigned id = 0; id < 16; id++) {
-        if (id > MUON_WIRE_BLOCKS && header->kind != MUON_WIRE_BLOCKS && header->kind != MUON_WIRE_VOTES) RefusedField(packet, length, &from, at + 4, 1, id | (unsigned)header->indices << 4, "form");
-        if (id > MUON_WIRE_INDICES_CODED || (id == MUON_WIRE_INDICES_CODED && header->kind != MUON_WIRE_BLOCKS)) RefusedField(packet, length, &from, at + 4, 1, header->kind | id << 4, "codec of the positions");
+        if (id > MUON_WIRE_BLOCKS && header->kind != MUON_WIRE_BLOCKS && header->kind != MUON_WIRE_VOTES) RefusedField(alone, some, &one, at + 4, 1, id | (unsigned)header->indices << 4, "form");
+        if (id > MUON_WIRE_INDICES_CODED || (id == MUON_WIRE_INDICES_CODED && header->kind != MUON_WIRE_BLOCKS)) RefusedField(alone, some, &one, at + 4, 1, header->kind | id << 4, "codec of the positions");
       }
       for (unsigned id = MUON_WIRE_VALUES_CODED + 1; id < 256; id++) {
         /* Of nothing in two bits there are no bytes either */
-        if (id != MUON_WIRE_VALUES_TWOBIT || header->kind != MUON_WIRE_SPARSE || (header->count > 0 && header->values != MUON_WIRE_VALUES_TWOBIT)) RefusedField(packet, length, &from, at + 5, 1, id, "codec of the values");
+        if (id != MUON_WIRE_VALUES_TWOBIT || header->kind != MUON_WIRE_SPARSE || (header->count > 0 && header->values != MUON_WIRE_VALUES_TWOBIT)) RefusedField(alone, some, &one, at + 5, 1, id, "codec of the values");
       }
-      at += (size_t)MuonWireMessageBytes(header);
+      free(alone);
     }
-    Check(at == length, "%s: %d of %d", from.name, (int)at, (int)length);
     Check(AtTheWall(packet, length, &from) == MUON_WIRE_OK, "%s, unchanged", from.name);
     free(longer);
     free(packet);

@@ -123,7 +123,9 @@ static void AllWidths(void)
         for (uint64_t first = 0; width <= 8 && first < count; first += 8) {
           memset(narrow, 0x5A, sizeof(narrow));
           MuonWireCodesDecode(width, 1, count - first, section, first, narrow);
-          for (uint64_t i = 0; i < 200; i++) Check(narrow[i] == (i < count - first ? codes[first + i] : 0x5A), "codes from %d on in bytes", (int)first);
+          for (uint64_t i = 0; i < 200; i++) {
+            Check(narrow[i] == (i < count - first ? codes[first + i] : 0x5A), "codes from %d on in bytes", (int)first);
+          }
         }
         Check(MuonWireEntriesValidate(length, count, section) == MUON_WIRE_OK, "%d codes of %u bits", (int)count, width);
         for (uint64_t first = 0; first < count; first += 8) {

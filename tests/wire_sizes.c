@@ -27,20 +27,56 @@ static uint64_t BytesOf(unsigned values, uint64_t numbers)
   return values == MUON_WIRE_VALUES_TWOBIT ? Whole(2 * numbers) + 4 * Whole(8 * ((numbers + 63) / 64)) : Whole(bits[values] * numbers);
 }
 
+/* Whether there are blocks, or planes of votes, of that parameter, and values in that codec, in a form of that kind */
+static int IsChosen(const MuonWireMessage *header)
+{
+  const unsigned bits = header->parameter % 16, blocks = bits >= 2 && bits <= 8 && header->parameter <= 16 * 13;
+
+  if (header->kind == MUON_WIRE_VOTES) return header->parameter >= 1 && header->parameter <= 32 && header->values == 0;
+  if (header->kind == MUON_WIRE_BLOCKS ? !blocks : header->parameter > 0) return 0;
+  return header->values <= MUON_WIRE_VALUES_NATURAL || (header->values == MUON_WIRE_VALUES_TWOBIT && header->kind == MUON_WIRE_SPARSE);
+}
+
 /* The bytes of a plain payload by the rules of src/wire/README.md, of what does not overflow; *positions: the codec that it must have */
 static uint64_t Expected(const MuonWireMessage *header, uint64_t rows, uint64_t columns, unsigned *positions)
 {
-  const unsigned kind = header->kind, rowwise = kind == MUON_WIRE_PERROW || kind == MUON_WIRE_WHOLEROWS, bits = header->parameter % 16;
-  const unsigned linewise = rowwise || kind == MUON_WIRE_PERCOLUMN || kind == MUON_WIRE_COLUMNS || kind == MUON_WIRE_WHOLECOLUMNS, ranks = kind == MUON_WIRE_LOWRANK || kind == MUON_WIRE_TRIPLES;
-  const unsigned all = kind == MUON_WIRE_DENSE || kind == MUON_WIRE_SIGNS || kind == MUON_WIRE_BLOCKS, missing = kind == MUON_WIRE_PERROW || kind == MUON_WIRE_PERCOLUMN;
-  const uint64_t most = ranks ? (rows < columns ? rows : columns) : rowwise ? rows : linewise ? columns : rows * columns, count = header->count;
-  uint64_t       width = 1, bytes, bitmap, raw;
+  const uint64_t count = header->count;
+  uint64_t       most = rows * columns, width = 1, bytes, bitmap, raw;
+  int            whole = 0, kept = 0; /* all or nothing; numbers of what is kept */
   Content        c;
 
   *positions = MUON_WIRE_INDICES_NONE;
-  if (kind > MUON_WIRE_VOTES || kind == MUON_WIRE_GROUP || count > most || (count < most && (kind == MUON_WIRE_VOTES || (all && count > 0)))) return NO_MESSAGE;
-  if (kind == MUON_WIRE_BLOCKS ? bits < 2 || bits > 8 || header->parameter > 16 * 13 : kind == MUON_WIRE_VOTES ? header->parameter < 1 || header->parameter > 32 || header->values > 0 : header->parameter > 0) return NO_MESSAGE;
-  if (header->values > MUON_WIRE_VALUES_NATURAL && (header->values != MUON_WIRE_VALUES_TWOBIT || kind != MUON_WIRE_SPARSE)) return NO_MESSAGE;
+  switch (header->kind) {
+  case MUON_WIRE_DENSE:
+  case MUON_WIRE_SIGNS:
+  case MUON_WIRE_BLOCKS:
+  case MUON_WIRE_VOTES:
+    whole = 1;
+    break;
+  case MUON_WIRE_SPARSE:
+    kept = 1;
+    break;
+  case MUON_WIRE_LOWRANK:
+  case MUON_WIRE_TRIPLES:
+    most = rows < columns ? rows : columns;
+    break;
+  case MUON_WIRE_PERROW:
+  case MUON_WIRE_WHOLEROWS:
+    most = rows;
+    kept = header->kind == MUON_WIRE_WHOLEROWS || count < rows;
+    break;
+  case MUON_WIRE_PERCOLUMN:
+  case MUON_WIRE_COLUMNS:
+  case MUON_WIRE_WHOLECOLUMNS:
+    most = columns;
+    kept = header->kind != MUON_WIRE_PERCOLUMN || count < columns;
+    break;
+  case MUON_WIRE_SEEDED:
+    break;
+  default:
+    return NO_MESSAGE;
+  }
+  if (!IsChosen(header) || count > most || (whole && count < most && (count > 0 || header->kind == MUON_WIRE_VOTES))) return NO_MESSAGE;
   memset(&c, 0, sizeof(c));
   c.header  = *header;
   c.rows    = rows;
@@ -48,10 +84,11 @@ static uint64_t Expected(const MuonWireMessage *header, uint64_t rows, uint64_t 
   ContentShape(&c);
   bitmap = Whole(c.numbered);
   raw    = count * WidthOf(c.numbered);
-  if (kind == MUON_WIRE_SPARSE || (linewise && (!missing || count < most))) *positions = raw < bitmap ? MUON_WIRE_INDICES_RAW : MUON_WIRE_INDICES_BITMAP;
+  if (kept) *positions = raw < bitmap ? MUON_WIRE_INDICES_RAW : MUON_WIRE_INDICES_BITMAP;
   if (*positions != header->indices) return NO_MESSAGE;
   while ((uint64_t)1 << (width - 1) < c.length) width++;
-  bytes = (kind == MUON_WIRE_SEEDED ? 8 : 0) + (*positions == MUON_WIRE_INDICES_NONE ? 0 : raw < bitmap ? raw : bitmap) + (c.lines > 0 ? c.planes * Whole(width * (c.lines / c.planes)) : 0);
+  bytes = (header->kind == MUON_WIRE_SEEDED ? 8 : 0) + (kept ? raw < bitmap ? raw : bitmap : 0);
+  if (c.lines > 0) bytes += c.planes * Whole(width * (c.lines / c.planes));
   for (unsigned s = 0; s < 3; s++) bytes += BytesOf(header->values, c.section[s]);
   return bytes;
 }
@@ -59,6 +96,7 @@ static uint64_t Expected(const MuonWireMessage *header, uint64_t rows, uint64_t 
 /* Every codec of positions and of values, those that there are not, too */
 static void CheckLayouts(unsigned form, uint64_t rows, uint64_t columns, uint64_t count, int refused)
 {
+  const double    m = (double)rows, n = (double)columns, k = (double)count;
   MuonWireMessage header;
   MuonWireLayout  layout;
   unsigned        positions = 0;
@@ -69,15 +107,19 @@ static void CheckLayouts(unsigned form, uint64_t rows, uint64_t columns, uint64_
   header.count     = count;
   header.bytes     = 77;
   for (unsigned codec = 0; codec < 256; codec += codec < 64 ? 1 : 95) {
-    uint64_t bytes;
+    uint64_t       bytes;
+    MuonWireResult result;
 
     header.indices = (uint8_t)(codec % 8 == 7 ? 255 : codec % 8);
     header.values  = (uint8_t)(codec / 8 % 8 == 7 ? codec : codec / 8 % 8);
     bytes          = refused ? NO_MESSAGE : Expected(&header, rows, columns, &positions);
-    Check(MuonWireMessageLayout(&header, rows, columns, &layout) == (bytes == NO_MESSAGE ? MUON_WIRE_CORRUPT : MUON_WIRE_OK), "form %u, codecs %d and %d, %g x %g, count %g", form, header.indices, header.values, (double)rows, (double)columns,
-          (double)count);
-    Check(bytes == NO_MESSAGE || (layout.bytes == bytes && MuonWireKindIndices((MuonWireKind)header.kind, rows, columns, count) == (MuonWireIndices)positions), "form %u, codecs %d and %d, %g x %g, count %g: %g bytes, expected %g", form,
-          header.indices, header.values, (double)rows, (double)columns, (double)count, (double)layout.bytes, (double)bytes);
+    result         = MuonWireMessageLayout(&header, rows, columns, &layout);
+    if (bytes == NO_MESSAGE) {
+      Check(result == MUON_WIRE_CORRUPT, "form %u, codecs %d and %d, %g x %g, count %g", form, header.indices, header.values, m, n, k);
+      continue;
+    }
+    Check(result == MUON_WIRE_OK && layout.bytes == bytes, "form %u, codecs %d and %d, %g x %g, count %g", form, header.indices, header.values, m, n, k);
+    Check((unsigned)MuonWireKindIndices((MuonWireKind)header.kind, rows, columns, count) == positions, "form %u, %g x %g, count %g", form, m, n, k);
   }
 }
 
@@ -93,12 +135,14 @@ static void CheckSizes(void)
     uint64_t rows, columns, count;
   } large[] = {
     /* clang-format off */
-    {MUON_WIRE_SIGNS, 0, limit, 1, limit}, {MUON_WIRE_BLOCKS | 8 << 8, 0, limit, 1, limit}, {MUON_WIRE_DENSE, 0, limit, 1, limit}, {MUON_WIRE_SPARSE, 0, limit / 2, 2, limit},
-    {MUON_WIRE_LOWRANK, 0, limit >> 28, limit >> 28, limit >> 28}, {MUON_WIRE_TRIPLES, 0, limit >> 28, limit >> 28, limit >> 28}, {MUON_WIRE_PERROW, 0, limit, 1, limit},
-    {MUON_WIRE_PERROW, 0, 1, limit, 1}, {MUON_WIRE_COLUMNS, 0, 1, limit, limit}, {MUON_WIRE_SEEDED, 1, 12, 50, most}, {MUON_WIRE_COLUMNS, 1, 12, 50, most},
-    {MUON_WIRE_PERROW, 1, limit + 1, 0, limit + 1}, {MUON_WIRE_COLUMNS, 1, 0, limit + 1, 1}, {MUON_WIRE_TRIPLES, 1, most, most, most}, {MUON_WIRE_DENSE, 1, limit, 2, 2 * limit},
-    {MUON_WIRE_DENSE, 1, limit + 1, 1, limit + 1}, {MUON_WIRE_DENSE, 1, 1, limit + 1, limit + 1}, {MUON_WIRE_DENSE, 1, word, word, 0}, {MUON_WIRE_SPARSE, 1, word, word, 0},
-    {MUON_WIRE_SPARSE, 1, most, most, 1}, {MUON_WIRE_SPARSE, 1, 12, 50, most}, {MUON_WIRE_SPARSE, 1, 12, 50, word << 31}, {MUON_WIRE_LOWRANK, 1, 12, 50, most},
+    {MUON_WIRE_SIGNS, 0, limit, 1, limit}, {MUON_WIRE_BLOCKS | 8 << 8, 0, limit, 1, limit}, {MUON_WIRE_DENSE, 0, limit, 1, limit},
+    {MUON_WIRE_SPARSE, 0, limit / 2, 2, limit}, {MUON_WIRE_LOWRANK, 0, limit >> 28, limit >> 28, limit >> 28},
+    {MUON_WIRE_TRIPLES, 0, limit >> 28, limit >> 28, limit >> 28}, {MUON_WIRE_PERROW, 0, limit, 1, limit}, {MUON_WIRE_PERROW, 0, 1, limit, 1},
+    {MUON_WIRE_COLUMNS, 0, 1, limit, limit}, {MUON_WIRE_SEEDED, 1, 12, 50, most}, {MUON_WIRE_COLUMNS, 1, 12, 50, most},
+    {MUON_WIRE_PERROW, 1, limit + 1, 0, limit + 1}, {MUON_WIRE_COLUMNS, 1, 0, limit + 1, 1}, {MUON_WIRE_TRIPLES, 1, most, most, most},
+    {MUON_WIRE_DENSE, 1, limit, 2, 2 * limit}, {MUON_WIRE_DENSE, 1, limit + 1, 1, limit + 1}, {MUON_WIRE_DENSE, 1, 1, limit + 1, limit + 1},
+    {MUON_WIRE_DENSE, 1, word, word, 0}, {MUON_WIRE_SPARSE, 1, word, word, 0}, {MUON_WIRE_SPARSE, 1, most, most, 1},
+    {MUON_WIRE_SPARSE, 1, 12, 50, most}, {MUON_WIRE_SPARSE, 1, 12, 50, word << 31}, {MUON_WIRE_LOWRANK, 1, 12, 50, most},
     {MUON_WIRE_LOWRANK, 1, most, most, most}, {MUON_WIRE_LOWRANK, 1, 0, most, 0}, {MUON_WIRE_LOWRANK, 1, most, 0, 0}
     /* clang-format on */
   };
@@ -109,7 +153,11 @@ static void CheckSizes(void)
     Check(MuonWireIndicesBytes(MUON_WIRE_INDICES_NONE, edges[i], 10) == 0, "entries %g", (double)edges[i]);
   }
   for (uint64_t entries = 0; entries < 700; entries++) {
-    for (uint64_t count = 0; count <= entries; count++) Check(MuonWireChooseIndices(entries, count) == (count * WidthOf(entries) < Whole(entries) ? MUON_WIRE_INDICES_RAW : MUON_WIRE_INDICES_BITMAP), "entries %d, count %d", (int)entries, (int)count);
+    for (uint64_t count = 0; count <= entries; count++) {
+      const MuonWireIndices shorter = count * WidthOf(entries) < Whole(entries) ? MUON_WIRE_INDICES_RAW : MUON_WIRE_INDICES_BITMAP;
+
+      Check(MuonWireChooseIndices(entries, count) == shorter, "entries %d, count %d", (int)entries, (int)count);
+    }
   }
   for (unsigned form = 0; form < 256; form++) {
     for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
@@ -126,8 +174,11 @@ static void CheckSizes(void)
       for (uint64_t count = 0; count < 602; count += count == 0 ? 599 : 1) CheckLayouts(form | parameter << 8, 12, 50, count, 0);
     }
   }
-  Check(MuonWireBlocksParameter(1, 4) == 0 && MuonWireBlocksParameter(9, 4) == 0 && MuonWireBlocksParameter(2, 3) == 0 && MuonWireBlocksParameter(2, 17) == 0, "no parameter");
-  for (size_t k = 0; k < sizeof(large) / sizeof(large[0]); k++) CheckLayouts(large[k].form, large[k].rows, large[k].columns, large[k].count, large[k].refused);
+  Check(MuonWireBlocksParameter(1, 4) == 0 && MuonWireBlocksParameter(9, 4) == 0, "no such bits");
+  Check(MuonWireBlocksParameter(2, 3) == 0 && MuonWireBlocksParameter(2, 17) == 0, "no such length");
+  for (size_t k = 0; k < sizeof(large) / sizeof(large[0]); k++) {
+    CheckLayouts(large[k].form, large[k].rows, large[k].columns, large[k].count, large[k].refused);
+  }
 }
 
 static void PacketRefused(unsigned char *packet, size_t length, const MuonWirePacket *expected, const char what[])

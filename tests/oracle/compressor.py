@@ -195,7 +195,8 @@ class Case(Written):
             bits = (costs[1] - 8 * 13) / message.count
             assert message.indices == wire.GAPS and 9.85 < bits < 1.03 * 7.43 + 2.5, '%g bits a kept entry' % bits
             assert costs[1] <= 1.03 * costs[2] + 8 * 13, 'more than the entropy'
-        self.check_costs(costs, paper(self.kind, self.values, self.factor if self.kind == 'dropout' else self.ratio, *self.shape, self.bits, self.quantization, self.entries), message, data)
+        ratio = self.factor if self.kind == 'dropout' else self.ratio
+        self.check_costs(costs, paper(self.kind, self.values, ratio, *self.shape, self.bits, self.quantization, self.entries), message, data)
 
     def check_identity(self, message, residual):
         assert message.form == 0 and np.array_equal(message.matrix, residual) and np.array_equal(self.decoded, residual), 'identity'

@@ -35,7 +35,8 @@ class Case(Written):
     def __init__(self, fields, scalar):
         super().__init__(fields, scalar)
         self.m, self.n = self.n, self.m
-        self.sweeps, self.oversampling, self.p = int(self.keys.get('powersgd_sweeps', 1)), int(self.keys.get('powersgd_oversampling', 0)), float(self.keys.get('topsvd_schatten', 2))
+        self.sweeps, self.oversampling = int(self.keys.get('powersgd_sweeps', 1)), int(self.keys.get('powersgd_oversampling', 0))
+        self.p = float(self.keys.get('topsvd_schatten', 2))
         least = min(self.m, self.n)
         self.rank = kept(self.ratio, least) if self.rank < 0 else min(self.rank, least)
         self.codec = NAMES[self.native if self.values == 'native' else self.values]

@@ -4,6 +4,7 @@
     wire.py DIR --vectors PROGRAM   write DIR/vectors.txt, whose SHA-256 is wire_vectors.sha256 beside this file, and have tests/wire_oracle.c read it
     wire.py --seeds DIR             write the seed corpora of the fuzzers, DIR/TARGET.corpus
 """
+import copy
 import hashlib
 import math
 import os
@@ -738,7 +739,9 @@ def settled(message):
 def compact(message):
     """The same in the codecs that a sender must choose"""
     indices = GAPS if message.indices in (BITMAP, RAW) else LEVELS if message.form == BLOCKS else message.indices
-    return settled(Message(message.layer, message.rows, message.columns, message.form, indices, CODED if message.values == NATURAL else message.values, message.count, message.positions, message.x, message.entries, message.parameter, message.seed))
+    other = copy.copy(message)
+    other.indices, other.values = indices, CODED if message.values == NATURAL else message.values
+    return settled(other)
 
 
 def random_message(draw, rows, columns, form, indices, values, count, parameter=0):
@@ -901,7 +904,10 @@ def bad_sections():
 
 
 def bad_packets():
-    """Each breaks one rule of what a payload says; sender 3, direction 0, step 7, one layer F20C3F36: name, rows, columns, packet. Headers, lengths and counts are broken by tests/wire_sizes.c and wire_mutation.c"""
+    """Each breaks one rule of what a payload says; sender 3, direction 0, step 7, one layer F20C3F36: name, rows, columns, packet.
+
+    Headers, lengths and counts are broken by tests/wire_sizes.c and wire_mutation.c.
+    """
     layer = 0xF20C3F36
 
     def message(form=SPARSE, indices=BITMAP, values=NATURAL, count=2, payload=b'\x42\x80\xfd\x00', parameter=0, size=None, name=layer):
@@ -1027,7 +1033,8 @@ def seeds(folder):
             file.write(data)
 
     def write_gaps(number, positions):
-        write('gaps', '%d_%d' % (number, len(positions)), struct.pack('<I', number)[:3] + struct.pack('<I', len(positions))[:3] + b'\0' + encode_gaps(number, positions))
+        head = struct.pack('<I', number)[:3] + struct.pack('<I', len(positions))[:3] + b'\0'
+        write('gaps', '%d_%d' % (number, len(positions)), head + encode_gaps(number, positions))
 
     for number, kept in ((8, 2), (40, 4), (300, 30), (300, 290), (300, 140), (5000, 20), (70000, 100)):
         write_gaps(number, sorted(draw.sample(range(number), kept)))
@@ -1035,7 +1042,8 @@ def seeds(folder):
         write_gaps(number, [k for k in range(number) if k // 256 % 2 == 0 and draw.random() < .7])
     for width in range(2, 10):
         for number in (1, 40, 300 * width, 33000):
-            codes = [code if code != 1 and not no_code(width, code) else 0 for code in (draw.randrange(2 ** width) & draw.randrange(2 ** width) for _ in range(number))]
+            codes = [draw.randrange(2 ** width) & draw.randrange(2 ** width) for _ in range(number)]
+            codes = [0 if code == 1 or no_code(width, code) else code for code in codes]
             for name, section in (('coded', encode_codes(codes, width)), ('packed', pack_bits(codes, width))):
                 write('coded', '%s%d_%d' % (name, width, number), struct.pack('<I', number)[:3] + bytes([width - 2]) + section)
     for name, _, _, _, _, messages in good_packets():
@@ -1043,7 +1051,8 @@ def seeds(folder):
             if max(message.rows, message.columns) < 65536:
                 message.layer = 1
                 write('message', '%s%d' % (name, k), struct.pack('<HH', message.rows, message.columns) + message.encode())
-    forms = ((DENSE, NONE, 6), (SPARSE, BITMAP, 2), (LOWRANK, NONE, 1), (TRIPLES, NONE, 2), (PERROW, NONE, 2), (PERROW, BITMAP, 1), (PERCOLUMN, NONE, 3), (PERCOLUMN, RAW, 2), (COLUMNS, BITMAP, 2), (SIGNS, NONE, 6), (SEEDED, NONE, 2), (WHOLECOLUMNS, BITMAP, 2),
+    forms = ((DENSE, NONE, 6), (SPARSE, BITMAP, 2), (LOWRANK, NONE, 1), (TRIPLES, NONE, 2), (PERROW, NONE, 2), (PERROW, BITMAP, 1),
+             (PERCOLUMN, NONE, 3), (PERCOLUMN, RAW, 2), (COLUMNS, BITMAP, 2), (SIGNS, NONE, 6), (SEEDED, NONE, 2), (WHOLECOLUMNS, BITMAP, 2),
              (WHOLEROWS, RAW, 1), (BLOCKS, NONE, 6))
     write('packet', 'poison', encode_packet(3, 0, 4, 7, []))
     for values in range(4):
