@@ -180,10 +180,7 @@ static inline PetscErrorCode TestOutput(void *ctx, PetscInt k, const MuonArray *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Which rank has which rows: as PETSc lays them out; all at the last rank; none at every second one; one row
-   at the first and the rest at the last
-*/
+/* Which rank has which rows: as PETSc lays them out; all at the last rank; none at every second one; one row at the first and the rest at the last */
 static inline void TestRanges(PetscInt rows, PetscMPIInt size, int pattern, PetscInt ranges[])
 {
   ranges[0] = 0;

@@ -18,10 +18,7 @@ static long long Units(long long bytes)
   return (bytes + 63) / 64 * 64;
 }
 
-/*
-   What the rows of a chunk are for one rank: those from rank a to rank b, of the matrices that b owns, or of
-   steps that a owns
-*/
+/* What the rows of a chunk are for one rank: those from rank a to rank b, of the matrices that b owns, or of steps that a owns */
 static long long Message(const TestProblem *p, const PetscMPIInt owner[], PetscInt first, PetscInt end, int a, int b, int back)
 {
   long long bytes = 0;

@@ -118,10 +118,7 @@ int main(int argc, char **argv)
         PetscCall(MuonAssemblyRun(p->assembly, &client));
         TestCheck(p, p->inputs == p->n && p->outputs == p->n);
       }
-      /*
-         Whole matrices are in the scratch memory of all, messages are here: there are none where nobody
-         gathers
-      */
+      /* Whole matrices are in the scratch memory of all, messages are here: there are none where nobody gathers */
       PetscCall(MuonAssemblyGetMemory(p->assembly, &memory));
       TestCheck(p, memory == 0 || kind != (int)MUON_ASSEMBLY_GRAM);
     }

@@ -17,10 +17,7 @@ static PetscErrorCode CheckMistakes(void)
   p.options.prefix = "net_";
   for (PetscInt k = 0; k < 2; k++) TestItem(&p, k, MUON_ASSEMBLY_OWNER, 0);
   p.n = 2;
-  /*
-     More in a chunk than one call moves: refused on every rank, where the matrices are known and before there
-     is memory for them
-  */
+  /* More in a chunk than one call moves: refused on every rank, where the matrices are known and before there is memory for them */
   PetscCall(PetscArraycpy(bad, p.item, 2));
   for (int k = 0; k < 2; k++) bad[k].columns = 2147483647;
   ranges[0] = 0;
@@ -35,10 +32,7 @@ static PetscErrorCode CheckMistakes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   What is not finite, or too large for what the rows are rounded to, reaches the LMO as something that is
-   not finite, and not as zero
-*/
+/* What is not finite, or too large for what the rows are rounded to, reaches the LMO as something that is not finite, and not as zero */
 static PetscErrorCode NonfiniteInput(void *ctx, PetscInt k, MuonArray *G)
 {
   TestProblem *p = (TestProblem *)ctx;

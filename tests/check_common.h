@@ -1,7 +1,4 @@
-/*
-   What the tests of the components without PETSc share: checks that say what failed, memory, and numbers that
-   are the same everywhere.
-*/
+/* What the tests of the components without PETSc share: checks that say what failed, memory, and numbers that are the same everywhere. */
 #pragma once
 
 #include <stdint.h>

@@ -155,10 +155,7 @@ static PetscScalar Coefficient(PetscInt l, PetscInt k, PetscInt rank, PetscInt s
   return PetscSinReal((PetscReal)(1 + k % 17) * (PetscReal)(3 + l + 5 * rank + step)) / (PetscReal)(1 + k % 3);
 }
 
-/*
-   |W|^2 / 2 + <C, W>, whose gradient is W + C. Losses are averaged over the ranks, and those of a worker have
-   parts of one
-*/
+/* |W|^2 / 2 + <C, W>, whose gradient is W + C. Losses are averaged over the ranks, and those of a worker have parts of one */
 static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
 {
   PetscInt    step;

@@ -8,10 +8,7 @@ enum {
   LAYERS = 6
 };
 
-/*
-   Two of one shape and two of its transpose come in two batches, and one goes alone; the last is moved by
-   AdamW
-*/
+/* Two of one shape and two of its transpose come in two batches, and one goes alone; the last is moved by AdamW */
 static const size_t shapes[LAYERS][2] = {{24, 40}, {40, 24}, {24, 40}, {40, 24}, {16, 20}, {24, 40}};
 
 typedef struct {
@@ -21,10 +18,7 @@ typedef struct {
 
 static Trace traces[2], *now;
 
-/*
-   What looks at the weights that others may write to is the driver's alone, and takes residuals as whole
-   messages do
-*/
+/* What looks at the weights that others may write to is the driver's alone, and takes residuals as whole messages do */
 static void Told(const char kernel[])
 {
   if (strcmp(kernel, "Residual") == 0) return;

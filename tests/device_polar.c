@@ -49,10 +49,9 @@ static double Basis(int n, int k, int i)
 }
 
 /*
-   One matrix with singular values from 1 to 1/condition, or with every second one 0. A backward error of l
-   units moves a factor by twice that times the condition, a Gram matrix by its square; the slope at zero of
-   Zolotarev's function, at most 1/interval, raises the rounding of singular values that are 0. 16 is for the
-   constants of LAPACK. Far from the host means within that on both sides
+   One matrix with singular values from 1 to 1/condition, or with every second one 0. A backward error of l units moves a factor by twice that times
+   the condition, a Gram matrix by its square; the slope at zero of Zolotarev's function, at most 1/interval, raises the rounding of singular values
+   that are 0. 16 is for the constants of LAPACK. Far from the host means within that on both sides
 */
 static PetscErrorCode CheckExact(MuonPolar polar, int variant, int m, int n, int full, double condition)
 {

@@ -1,7 +1,4 @@
-/*
-   Items and messages for the tests of exchanges: everything follows from numbers, so that every rank knows
-   what any other one sends.
-*/
+/* Items and messages for the tests of exchanges: everything follows from numbers, so that every rank knows what any other one sends. */
 #pragma once
 
 #include <petscmuon/private/muonexchangeimpl.h>

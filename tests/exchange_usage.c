@@ -251,10 +251,7 @@ static PetscErrorCode CheckReuse(void)
     }
   }
   Check(wrong == 0);
-  /*
-     2, 1 and 0 in the order of falling cost: lpt gives the last one to the second rank, round robin to the
-     third or the first
-  */
+  /* 2, 1 and 0 in the order of falling cost: lpt gives the last one to the second rank, round robin to the third or the first */
   PetscCall(MuonObjectSetParameter((PetscObject)exchange, "muon_exchange_assignment", "roundrobin"));
   PetscCall(MuonExchangeSetUp(exchange));
   Check(exchange->owner[0] == 2 % exchange->nworkers);
@@ -461,10 +458,7 @@ static PetscErrorCode CheckOwners(void)
   PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT, OWNED, item, owner));
   for (PetscInt i = 0; i < OWNED; i++) Check(owner[i] == (names[i][0] - 'a') % size);
 
-  /*
-     The bound is reached: 2J-1, 2J-1, 2J-2, 2J-2, ..., J+1, J+1, J, J, J take 4J-1 on J ranks, where 3J would
-     do
-  */
+  /* The bound is reached: 2J-1, 2J-1, 2J-2, 2J-2, ..., J+1, J+1, J, J, J take 4J-1 on J ranks, where 3J would do */
   if (size > 1 && 2 * size + 1 <= OWNED) {
     for (PetscInt i = 0; i < 2 * size + 1; i++) item[i].cost = i == 2 * size ? size : 2 * size - 1 - i / 2;
     PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT, 2 * size + 1, item, owner));

@@ -68,10 +68,7 @@ static PetscErrorCode CheckGaps(const MuonArray *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Between 1/2 and 3/2 in size, of one sign for each entry: nothing cancels in the moments. Numbers of both
-   precisions
-*/
+/* Between 1/2 and 3/2 in size, of one sign for each entry: nothing cancels in the moments. Numbers of both precisions */
 static double Gradient(size_t i, size_t j, PetscInt step)
 {
   const unsigned int mix = (unsigned int)(i * 2654435761u + j * 40503u + (unsigned int)step * 97u) >> 5;
@@ -189,10 +186,7 @@ static PetscErrorCode Run(MuonLayerType type, PetscBool blocks, MuonPrecision we
           square[i][j] = Beta[1] * square[i][j] + (1 - Beta[1]) * g * g;
           top          = strcmp(type, MUONLAYERNADAMW) == 0 ? Beta[0] * mean[i][j] + (1 - Beta[0]) * g : mean[i][j];
           move         = -Rate * (top / (1 - power[0])) / (sqrt(square[i][j] / (1 - power[1])) + (double)epsilon);
-          /*
-             At most four roundings a step in each moment, none of which cancels, and ten in what is made of
-             them
-          */
+          /* At most four roundings a step in each moment, none of which cancels, and ten in what is made of them */
           allowed = (8.0 * (double)(s + 1) + 10) * es * fabs(move);
         }
         allowed += 3 * ew * (fabs(keep * old) + fabs(move));

@@ -47,10 +47,7 @@ int main(int argc, char **argv)
         if (variant != TEST_MAT && (t + (int)k + kind) % (TEST_VARIANTS - 1) != variant - 1) continue;
         TestMatrix(m, n, kind, A);
         for (int i = 0; i < mn && TestPrecision(variant) == MUON_SINGLE; i++) A[i] = (double)(float)A[i];
-        /*
-           An exact zero, so that sign(0) is seen, and a column and a row of them; rank and norms are those of
-           the matrix as it then is
-        */
+        /* An exact zero, so that sign(0) is seen, and a column and a row of them; rank and norms are those of the matrix as it then is */
         if (singular == 0 && mn > 1) A[mn / 2] = 0.0;
         if (singular == 0 && m > 10) {
           for (int i = 0; i < m; i++) A[i + m] = 0.0;

@@ -56,20 +56,13 @@ static PetscErrorCode Worked(MuonLMO lmo)
   const double root = sqrt(29.0), max[6] = {-1, -1, 0, 0, 0, -1}, l1[6] = {0, -1, 0, 0, 0, 0}, colsum[6] = {0, -1, 0, 0, 0, -1}, column[6] = {-0.6, -0.8, 0, 0, 0, -1}, l21[6] = {-0.6, -0.8, 0, 0, 0, 0};
   const double frobenius[6] = {-3 / root, -4 / root, 0, 0, 0, -2 / root};
   /*
-     mixed with p = 3 and q = 3/2: p* = 3/2, q* = 3; c = ((27^(1/2) + 64^(1/2))^(2/3), 2), C = (c_0^3 +
-     8)^(1/3); weights (c/C)^2, entries (g/c)^(1/2)
+     mixed with p = 3 and q = 3/2: p* = 3/2, q* = 3; c = ((27^(1/2) + 64^(1/2))^(2/3), 2), C = (c_0^3 + 8)^(1/3); weights (c/C)^2, entries (g/c)^(1/2)
   */
   const double c = pow(sqrt(27.0) + 8.0, 2.0 / 3.0), C = cbrt(c * c * c + 8.0), d0 = (c / C) * (c / C), d1 = (2 / C) * (2 / C);
   const double mixed[6] = {-d0 * sqrt(3 / c), -d0 * sqrt(4 / c), 0, 0, 0, -d1};
-  /*
-     p = 1000 and q = 1 to some: columns are nearly signs over 2^(1/1000), the first has c = (3^(p*) +
-     4^(p*))^(1/p*) with p* = 1000/999
-  */
+  /* p = 1000 and q = 1 to some: columns are nearly signs over 2^(1/1000), the first has c = (3^(p*) + 4^(p*))^(1/p*) with p* = 1000/999 */
   const double p = 1000.0 / 999.0, big = pow(pow(3, p) + pow(4, p), 1 / p), high[6] = {-pow(3 / big, 1.0 / 999.0), -pow(4 / big, 1.0 / 999.0), 0, 0, 0, 0};
-  /*
-     Schatten with p = 3: p* = 3/2, weights (sigma/C)^(1/2) with C = (5^(3/2) + 2^(3/2))^(2/3); the left
-     vectors are (0.6, 0.8, 0) and (0, 0, 1)
-  */
+  /* Schatten with p = 3: p* = 3/2, weights (sigma/C)^(1/2) with C = (5^(3/2) + 2^(3/2))^(2/3); the left vectors are (0.6, 0.8, 0) and (0, 0, 1) */
   const double  S = pow(pow(5, 1.5) + pow(2, 1.5), 2.0 / 3.0), w = sqrt(5 / S), schatten[6] = {-0.6 * w, -0.8 * w, 0, 0, 0, -sqrt(2 / S)};
   const Example rows[] = {{"max", MUONLMOMAX, 0, 0, 3, 2, A, max, 9, 4, 0},
                           {"l1", MUONLMOL1, 0, 0, 3, 2, A, l1, 4, 9, 0},
@@ -95,10 +88,7 @@ static PetscErrorCode Worked(MuonLMO lmo)
 static PetscErrorCode Ranges(MuonLMO lmo)
 {
   const int e = PetscDefined(USE_REAL_SINGLE) ? 100 : 1000, low = PetscDefined(USE_REAL_SINGLE) ? -140 : -1060;
-  /*
-     [[3 2^e, 4 2^e], [3 2^-e, 4 2^-e], [0, 0]] and its transpose, which is 2 x 3; 2^low is denormal, where
-     nothing is left of its square
-  */
+  /* [[3 2^e, 4 2^e], [3 2^-e, 4 2^-e], [0, 0]] and its transpose, which is 2 x 3; 2^low is denormal, where nothing is left of its square */
   const double  rows[6] = {ldexp(3, e), ldexp(3, -e), 0, ldexp(4, e), ldexp(4, -e), 0}, columns[6] = {ldexp(3, e), ldexp(4, e), ldexp(3, -e), ldexp(4, -e), 0, 0}, large = ldexp(5, e);
   const double  rowed[6] = {-0.6, -0.6, 0, -0.8, -0.8, 0}, columned[6] = {-0.6, -0.8, -0.6, -0.8, 0, 0}, first[6] = {-0.6, -0.8, 0, 0, 0, 0};
   const double  tiny[6]    = {ldexp(3, low), ldexp(4, low), 0, 0, 0, 0};
@@ -113,10 +103,7 @@ static PetscErrorCode Ranges(MuonLMO lmo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   A dual norm that no number holds: the minimizer is what it is, the norm and the sharp operator have a
-   status
-*/
+/* A dual norm that no number holds: the minimizer is what it is, the norm and the sharp operator have a status */
 static PetscErrorCode Overflow(MuonLMO lmo)
 {
   const int    e    = PetscDefined(USE_REAL_SINGLE) ? 125 : 1021;

@@ -77,8 +77,7 @@ static PetscErrorCode ValidateCopy(MuonLMO lmo, const MuonArray *shape, size_t b
 }
 
 /*
-   Y = a X + b D by the message, and by the whole D. Y may have the other precision: D is exact in double, and
-   rounded in single before anything else
+   Y = a X + b D by the message, and by the whole D. Y may have the other precision: D is exact in double, and rounded in single before anything else
 */
 static PetscErrorCode CheckDecode(MuonLMO lmo, int variant, int m, int n, const double *D, size_t bytes, const unsigned char message[], const char what[])
 {
@@ -147,9 +146,7 @@ static PetscErrorCode CheckMessage(const char norm[], int variant, int m, int n,
   TestCheck(cost.encoded == 8.0 * (double)bytes && again.encoded == cost.encoded && again.paper == cost.paper && again.entropy == -1.0 && cost.entropy >= 0.0, "%s: costs %g %g %g and %g %g %g", what, cost.paper, cost.encoded, cost.entropy,
             again.paper, again.encoded, again.entropy);
 
-  /*
-     D itself, with factors that take each way through a sum, for the precision of the step and for the other
-  */
+  /* D itself, with factors that take each way through a sum, for the precision of the step and for the other */
   PetscCall(MuonLMOApplyMatrix(other, &G.matrix, &D.matrix, &dual, &status));
   PetscCall(TestGet(&D, d));
   TestCheck(lmo->dual == dual, "%s: the dual norm is %g, expected %g", what, lmo->dual, dual);
@@ -275,10 +272,7 @@ static PetscErrorCode CheckEmpty(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   No message, and no harm, where entries are not finite; where the sum over rows is too large for a number
-   there is a D, but no dual norm to send
-*/
+/* No message, and no harm, where entries are not finite; where the sum over rows is too large for a number there is a D, but no dual norm to send */
 static PetscErrorCode CheckInfinite(void)
 {
   PetscFunctionBeginUser;

@@ -29,10 +29,7 @@ static void Fill(int fill, int m, int n, double *A)
       double a = 0.0;
 
       if (fill == GAUSSIAN) a = TestGaussian();
-      /*
-         Each column and each row has many that are largest, and columns are equal up to sign in pairs; every
-         fifth row and column is zero
-      */
+      /* Each column and each row has many that are largest, and columns are equal up to sign in pairs; every fifth row and column is zero */
       if (fill == TIES && i % 5 != 3 && j % 5 != 4) a = (i + j / 2) % 3 == 0 ? 2.0 : (j % 2 == 0 ? -2.0 : 1.0);
       if (fill == TIES && j % 2 == 1 && i % 5 != 3 && j % 5 != 4) a = -A[i + (j - 1) * m];
       /* Columns whose squares vanish or overflow, in doubles */
@@ -140,9 +137,7 @@ int main(int argc, char **argv)
       /* Every norm meets every distribution, in one shape or the other */
       const int m = shapes[k / FILLS][0], n = shapes[k / FILLS][1], mn = m * n, fill = k % FILLS, how = (t + k / FILLS + fill) % TEST_DISTRIBUTIONS;
       const int first = (t + k / FILLS) % 2 == 0 || (fill == WIDE_RANGE && PetscDefined(USE_REAL_DOUBLE)) ? TEST_DOUBLE_COLUMNS : TEST_SINGLE_COLUMNS;
-      /*
-         Sums, and the first of equal entries where there is one in all, are in the order of the memory only there
-      */
+      /* Sums, and the first of equal entries where there is one in all, are in the order of the memory only there */
       const int    same  = norm->kind != LMO_SINGULAR && !(norm->p == 1.0 && norm->q == 1.0 && fill == TIES);
       const double bound = same ? 0.0 : fill == TIES ? HUGE_VAL : TestInputEpsilon(norm, first) * (m + n);
       double      *A, *D[2], *E[2];

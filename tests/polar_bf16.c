@@ -68,10 +68,7 @@ int main(int argc, char **argv)
         PetscCall(TestTune(polar, "precision %s", p == 0 ? "double" : "bf16"));
         PetscCall(TestApply(polar, m, n, 1, A, MUON_STATUS_OK, Q[p]));
       }
-      /*
-         Each operand of a product is off by at most 2^-8; polynomials that converge forget that but for the
-         last step or two
-      */
+      /* Each operand of a product is off by at most 2^-8; polynomials that converge forget that but for the last step or two */
       error = TestDistance(m * n, Q[1], Q[0]) / TestDistance(m * n, Q[0], NULL);
       TestMost(testspectra[spectra[t]], error, growth * 2e-2);
       most = PetscMax(most, error);

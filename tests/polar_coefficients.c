@@ -105,10 +105,7 @@ static void Best3(double *l, double *u, double c[3])
   *u   = 2.0 - *l;
 }
 
-/*
-   A 2 x 2 diagonal matrix has the singular values cos t and sin t times its Frobenius norm: every number in
-   (0,1)
-*/
+/* A 2 x 2 diagonal matrix has the singular values cos t and sin t times its Frobenius norm: every number in (0,1) */
 static PetscErrorCode CheckSet(MuonPolar polar, const Set *set, PetscBool first)
 {
   const int made        = strcmp(set->name, "quintic") == 0 ? 10 : (strcmp(set->name, "cubic") == 0 ? 15 : set->steps);
@@ -277,11 +274,11 @@ int main(int argc, char **argv)
 
   table: suffix | args | oracle
             |                                                                                                                     | polar_coefficients.py
-    svd     | -lmo_polar_type svd                                                                                                 | polar.py
-    solvers | -lmo_polar_type svd -lmo_polar_svd_type {{lapack trlanczos}}                                                        | polar.py
-    kj      | -lmo_polar_type newtonschulz -lmo_polar_precision {{single double}}                                                 | polar.py
-    quintic | -lmo_polar_type newtonschulz -lmo_polar_precision double -lmo_polar_coefficients quintic -lmo_polar_steps {{5 10}}  | polar.py
-    cubic   | -lmo_polar_type newtonschulz -lmo_polar_precision double -lmo_polar_coefficients cubic -lmo_polar_steps {{5 10 15}} | polar.py
+    svd     | -lmo_polar_type svd                                                                                                 | polar_coefficients.py one
+    solvers | -lmo_polar_type svd -lmo_polar_svd_type {{lapack trlanczos}}                                                        | polar_coefficients.py one
+    kj      | -lmo_polar_type newtonschulz -lmo_polar_precision {{single double}}                                                 | polar_coefficients.py one
+    quintic | -lmo_polar_type newtonschulz -lmo_polar_precision double -lmo_polar_coefficients quintic -lmo_polar_steps {{5 10}}  | polar_coefficients.py one
+    cubic   | -lmo_polar_type newtonschulz -lmo_polar_precision double -lmo_polar_coefficients cubic -lmo_polar_steps {{5 10 15}} | polar_coefficients.py one
     gram    | -lmo_polar_type gram -lmo_polar_precision {{single double}}                                                         | polar_coefficients.py gram
 
 TEST*/

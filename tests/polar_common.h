@@ -104,22 +104,29 @@ static inline double TestGaussian(void)
   return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
 }
 
+static inline double TestDot(int count, const double *x, const double *y)
+{
+  double sum = 0.0;
+
+  for (int i = 0; i < count; i++) sum += x[i] * y[i];
+  return sum;
+}
+
 /* k <= m orthonormal columns, by Gram and Schmidt twice */
 static inline void TestOrthonormal(int m, int k, double *Q)
 {
   for (int j = 0; j < k; j++) {
     for (int i = 0; i < m; i++) Q[i + j * m] = TestGaussian();
     for (int pass = 0; pass < 2; pass++) {
-      double norm = 0.0;
+      double norm;
 
       for (int p = 0; p < j; p++) {
-        double dot = 0.0;
+        const double dot = TestDot(m, Q + p * m, Q + j * m);
 
-        for (int i = 0; i < m; i++) dot += Q[i + p * m] * Q[i + j * m];
         for (int i = 0; i < m; i++) Q[i + j * m] -= dot * Q[i + p * m];
       }
-      for (int i = 0; i < m; i++) norm += Q[i + j * m] * Q[i + j * m];
-      for (int i = 0; i < m; i++) Q[i + j * m] /= sqrt(norm);
+      norm = sqrt(TestDot(m, Q + j * m, Q + j * m));
+      for (int i = 0; i < m; i++) Q[i + j * m] /= norm;
     }
   }
 }
@@ -138,81 +145,50 @@ static inline void TestMultiply(int m, int n, int k, const double *A, const doub
 }
 
 /*
-   A (m x n) = U diag(sigma) V^T with min(m,n) values, decreasing; U is m x s, V is n x s, and the column of U
-   is zero where sigma is
+   A (m x n) = U diag(sigma) V^T with min(m,n) values, decreasing; U is m x s, V is n x s, and the column of U is zero where sigma is.
+   The rows of X from l on are the rotations; the longer of two columns comes first
 */
 static inline void TestSVD(int m, int n, const double *A, double *sigma, double *U, double *V)
 {
-  const int l = m > n ? m : n, s = m > n ? n : m;
-  double   *X = (double *)malloc(sizeof(double) * l * s), *W = (double *)calloc((size_t)s * s, sizeof(double));
+  const int l = m > n ? m : n, s = m > n ? n : m, h = l + s;
+  double   *X     = (double *)calloc((size_t)h * s, sizeof(double));
   int       again = 1;
 
   for (int j = 0; j < s; j++) {
-    for (int i = 0; i < l; i++) X[i + j * l] = m > n ? A[i + j * m] : A[j + i * m];
-    W[j + j * s] = 1.0;
+    for (int i = 0; i < l; i++) X[i + j * h] = m > n ? A[i + j * m] : A[j + i * m];
+    X[l + j + j * h] = 1.0;
   }
   for (int sweep = 0; again && sweep < 60; sweep++) {
     again = 0;
     for (int p = 0; p < s; p++) {
       for (int q = p + 1; q < s; q++) {
-        double a = 0.0, b = 0.0, c = 0.0, t, r, z;
+        const double a = TestDot(l, X + p * h, X + p * h), b = TestDot(l, X + q * h, X + q * h), c = TestDot(l, X + p * h, X + q * h);
+        const int    orthogonal = fabs(c) <= 1e-16 * sqrt(a) * sqrt(b);
+        double       t          = 0.0, r;
 
-        for (int i = 0; i < l; i++) {
-          a += X[i + p * l] * X[i + p * l];
-          b += X[i + q * l] * X[i + q * l];
-          c += X[i + p * l] * X[i + q * l];
-        }
-        if (c == 0.0 || fabs(c) <= 1e-16 * sqrt(a) * sqrt(b)) continue;
+        if (orthogonal && a >= b) continue;
         again = 1;
-        z     = (b - a) / (2.0 * c);
-        t     = (z >= 0.0 ? 1.0 : -1.0) / (fabs(z) + sqrt(1.0 + z * z));
-        r     = 1.0 / sqrt(1.0 + t * t);
-        for (int i = 0; i < l; i++) {
-          const double x = X[i + p * l], y = X[i + q * l];
+        if (!orthogonal) {
+          const double z = (b - a) / (2.0 * c);
 
-          X[i + p * l] = r * (x - t * y);
-          X[i + q * l] = r * (y + t * x);
+          t = (z >= 0.0 ? 1.0 : -1.0) / (fabs(z) + sqrt(1.0 + z * z));
         }
-        for (int i = 0; i < s; i++) {
-          const double x = W[i + p * s], y = W[i + q * s];
+        r = 1.0 / sqrt(1.0 + t * t);
+        for (int i = 0; i < h; i++) {
+          const double x = X[i + p * h], y = X[i + q * h];
 
-          W[i + p * s] = r * (x - t * y);
-          W[i + q * s] = r * (y + t * x);
+          X[i + (a >= b ? p : q) * h] = r * (x - t * y);
+          X[i + (a >= b ? q : p) * h] = r * (y + t * x);
         }
       }
     }
   }
   for (int j = 0; j < s; j++) {
-    double norm = 0.0;
-
-    for (int i = 0; i < l; i++) norm += X[i + j * l] * X[i + j * l];
-    sigma[j] = sqrt(norm);
-  }
-  for (int j = 0; j < s; j++) {
-    int    best = j;
-    double swap;
-
-    for (int k = j + 1; k < s; k++) {
-      if (sigma[k] > sigma[best]) best = k;
-    }
-    swap        = sigma[j];
-    sigma[j]    = sigma[best];
-    sigma[best] = swap;
-    for (int i = 0; i < l; i++) {
-      swap            = X[i + j * l];
-      X[i + j * l]    = X[i + best * l];
-      X[i + best * l] = swap;
-    }
-    for (int i = 0; i < s; i++) {
-      swap            = W[i + j * s];
-      W[i + j * s]    = W[i + best * s];
-      W[i + best * s] = swap;
-    }
-    for (int i = 0; i < l; i++) (m > n ? U : V)[i + j * l] = sigma[j] > 0.0 ? X[i + j * l] / sigma[j] : 0.0;
-    for (int i = 0; i < s; i++) (m > n ? V : U)[i + j * s] = W[i + j * s];
+    sigma[j] = sqrt(TestDot(l, X + j * h, X + j * h));
+    for (int i = 0; i < l; i++) (m > n ? U : V)[i + j * l] = sigma[j] > 0.0 ? X[i + j * h] / sigma[j] : 0.0;
+    for (int i = 0; i < s; i++) (m > n ? V : U)[i + j * s] = X[l + i + j * h];
   }
   free(X);
-  free(W);
 }
 
 enum {
@@ -419,14 +395,6 @@ static inline PetscErrorCode TestDestroy(TestInput *x)
   PetscCall(PetscFree(x->matrix.here.data));
   PetscCall(PetscFree(x->ranges));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline double TestDot(int count, const double *x, const double *y)
-{
-  double sum = 0.0;
-
-  for (int i = 0; i < count; i++) sum += x[i] * y[i];
-  return sum;
 }
 
 /* Frobenius norm of x - y, or of x */

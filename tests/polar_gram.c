@@ -40,9 +40,8 @@ static PetscErrorCode CheckFlops(MuonPolar polar, MuonPolar plain, int m, int n,
 }
 
 /*
-   Rank 6 of 20, with the rounding of binary32 in the rest of the Gram matrix: without a restart its
-   negative eigenvalues grow past all bounds, with the rule nothing leaves the ball, and zeros stay close to
-   zero
+   Rank 6 of 20, with the rounding of binary32 in the rest of the Gram matrix: without a restart its negative eigenvalues grow past all bounds, with
+   the rule nothing leaves the ball, and zeros stay close to zero
 */
 static PetscErrorCode CheckIndefinite(MuonPolar polar, double *A, double *Q, double *U, double *V)
 {
@@ -76,10 +75,7 @@ int main(int argc, char **argv)
   PetscCall(TestMake(PETSC_COMM_SELF, "type gram precision double", &polar));
   PetscCall(TestMake(PETSC_COMM_SELF, "type newtonschulz precision double", &plain));
 
-  /*
-     The rule, by hand for the five steps of the sets that it comes from; getters give what setters set below
-     the number of steps
-  */
+  /* The rule, by hand for the five steps of the sets that it comes from; getters give what setters set below the number of steps */
   PetscCall(CheckRestarts(polar, "", "2"));
   PetscCall(CheckRestarts(polar, "gram_restart 2,4,40", "2,4"));
   PetscCall(CheckRestarts(polar, "steps 4", "2"));

@@ -204,10 +204,7 @@ int main(int argc, char **argv)
     SETERRQ(PETSC_COMM_WORLD, PETSC_ERR_USER, "All %d cases are as expected", (int)PETSC_STATIC_ARRAY_LENGTH(cases));
   }
   PetscCall(CheckParameters());
-  /*
-     SLEPc starts with the first object that needs it, not before; a program may start and end it on its own,
-     earlier or later
-  */
+  /* SLEPc starts with the first object that needs it, not before; a program may start and end it on its own, earlier or later */
   PetscCall(SlepcInitialized(&started));
   PetscCheck(!started, PETSC_COMM_SELF, PETSC_ERR_PLIB, "SLEPc has started already");
   if (own == 1) PetscCall(SlepcInitialize(NULL, NULL, NULL, NULL));

@@ -193,10 +193,9 @@ static PetscErrorCode CheckScratch(const char type[], int single, int how, int m
   TestMost(what, sqrt(off), 32e3 * (m + n) * eps);
 
   /*
-     Entries of scratch: 3 d/J and a square, two of qdwh and three of zolotarev where a rank has several of its
-     four poles, where d/J is what this rank has of the matrix, as rows or, of a wide
-     one, as columns dealt evenly, and an even part of it where it has less; each of up to eight buffers is
-     rounded up to 64 bytes
+     Entries of scratch: 3 d/J and a square, two of qdwh and three of zolotarev where a rank has several of its four poles, where d/J is what this
+     rank has of the matrix, as rows or, of a wide one, as columns dealt evenly, and an even part of it where it has less; each of up to eight buffers
+     is rounded up to 64 bytes
   */
   local   = size > 1 && m < n ? n / size + (rank < n % size ? 1 : 0) : (m < n ? n : rows);
   entries = PetscMax((double)rows * n, (double)s * local);

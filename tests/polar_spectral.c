@@ -3,9 +3,7 @@ static char help[] = "The spectral normalization: the start stays below the squa
 #include "polar_common.h"
 #include "kernels/codec/muonkernels.h"
 
-/*
-   The matrix by which the first step begins, which the polynomial x lays open, and the factor by a named set
-*/
+/* The matrix by which the first step begins, which the polynomial x lays open, and the factor by a named set */
 static PetscErrorCode Look(TestOracle *oracle, MuonPolar polar, int m, int n, const double *A, int iterations, const char set[])
 {
   const PetscReal one[3] = {1, 0, 0};
@@ -92,10 +90,7 @@ int main(int argc, char **argv)
       }
     }
   }
-  /*
-     One value over a tail that holds almost all of the Frobenius norm: two power iterations alone often see
-     the tail
-  */
+  /* One value over a tail that holds almost all of the Frobenius norm: two power iterations alone often see the tail */
   for (int draw = 0; draw < 8; draw++) {
     for (int j = 0; j < 40; j++) sigma[j] = j == 0 ? 1.0 : 0.4 + 0.05 * draw;
     TestOfValues(40, 40, sigma, A);

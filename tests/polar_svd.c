@@ -99,10 +99,7 @@ static PetscErrorCode Check(MuonSVD svd, int variant, int m, int n, int spectrum
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   A tolerance ends the iteration earlier, and not too early; by default it goes as far as the entries have
-   digits
-*/
+/* A tolerance ends the iteration earlier, and not too early; by default it goes as far as the entries have digits */
 static PetscErrorCode CheckTolerance(void)
 {
   enum {

@@ -128,9 +128,8 @@ int main(int argc, char **argv)
       }
       TestMultiply(m, n, s, W, V, 1, expected);
       /*
-         The Gram matrix, its Cholesky factors and what they leave are wrong by some (s + l)^{1/2} u. The
-         matrix of the function has the norm top, and is rounded as the input is. To first order the product
-         with the gradient feels what is on the diagonal only
+         The Gram matrix, its Cholesky factors and what they leave are wrong by some (s + l)^{1/2} u. The matrix of the function has the norm top, and
+         is rounded as the input is. To first order the product with the gradient feels what is on the diagonal only
       */
       bound = top = 0.0;
       for (int i = 0; i < s; i++) {

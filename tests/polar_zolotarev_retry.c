@@ -4,9 +4,8 @@ static char help[] = "Factorizations that fail: repeated in double, on larger in
 #include "kernels/dense/muonblas.h"
 
 /*
-   The BLAS's SYRK, which this program replaces by loops that can be told to be wrong: a factorization in
-   double on an interval from 0.03 on fails for no matrix, only where arithmetic itself does. What is wrong
-   has a negative diagonal
+   The BLAS's SYRK, which this program replaces by loops that can be told to be wrong: a factorization in double on an interval from 0.03 on fails for
+   no matrix, only where arithmetic itself does. What is wrong has a negative diagonal
 */
 static int testbroken = 0;
 
@@ -80,10 +79,7 @@ int main(int argc, char **argv)
     TestCheck(f > 0.1 && f <= 1.0 + 1e-6, "Singular value %g became %g", sigma[j], f);
   }
 
-  /*
-     Where all is wrong, the exact factor of a sequential matrix, and a status for a parallel one, whose
-     factor stays as it was
-  */
+  /* Where all is wrong, the exact factor of a sequential matrix, and a status for a parallel one, whose factor stays as it was */
   testbroken = 1;
   PetscCall(Factor("", PETSC_TRUE, m, n, A, size == 1 ? MUON_STATUS_OK : MUON_STATUS_LMO, Q));
   testbroken = 0;

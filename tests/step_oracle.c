@@ -23,52 +23,24 @@ int main(int argc, char **argv)
     requires: numpy
     args: -muon_type dense
     oracle: dense.py
-    # K. Jordan's Muon; with 7 ranks there are more of them than layers
     table: suffix | nsize | args
-      dense_kj       | {{1 2 3 4 7}} | -muon_nesterov ema -muon_momentum 0.95 -muon_shape_factor kj -muon_weight_decay 0.1
-      dense_exchange | 3             | -muon_nesterov ema -muon_exchange_type {{star layerwise}} -muon_exchange_mode {{reduce gather}} -muon_schedule cosine
-    test:
-      suffix: dense_replicated
-      nsize: 4
-      args: -muon_exchange_type replicated -muon_exchange_mode {{allreduce gather}} -muon_schedule trapezoid -muon_schedule_constant 0.25 -muon_schedule_warmup 4
-    test:
-      suffix: dense_moonlight
-      nsize: 2
-      args: -muon_momentum_style sgd -muon_nesterov sgd -muon_shape_factor moonlight -muon_weight_decay 0.1 -muon_momentum 0.9 -muon_schedule linear
-    table: suffix | nsize | args
-      dense_undamped  | 2 | -muon_nesterov undamped -muon_shape_factor scion -muon_learning_rate 0.01
-      dense_worker    | 3 | -muon_momentum_at worker -muon_momentum_style {{ema sgd}} -muon_dampening 0.3 -muon_momentum 0.7
-      dense_dampening | 2 | -muon_momentum_style sgd -muon_dampening 0.5 -muon_nesterov {{none sgd}} -muon_momentum {{0 0.7}}
-    test:
-      suffix: dense_sharp
-      nsize: 4
-      args: -muon_step sharp -muon_nesterov ema -muon_momentum 0.9 -muon_learning_rate 0.02 -muon_exchange_type replicated -muon_layer_h0.up_lmo_type row
-    # Every worker gets the sums, one uses each
-    test:
-      suffix: dense_owners
-      nsize: {{1 3 4}}
-      args: -muon_nesterov ema -muon_exchange_type layerwise -muon_exchange_mode allreduce -muon_exchange_assignment roundrobin
-    test:
-      suffix: dense_decay
-      nsize: 2
-      args: -muon_nesterov ema -muon_weight_decay 0.7 -muon_weight_decay_style {{coupled cautious}} -muon_layer_types "gain:adamw,emb*:nadamw,row:sgd" -muon_sgd_weight_decay 0.2 -muon_momentum_at server
-    test:
-      suffix: dense_decay_worker
-      nsize: 3
-      args: -muon_momentum_at worker -muon_weight_decay 0.7 -muon_weight_decay_style {{coupled cautious}} -muon_state_precision native -muon_layer_gain_type sgd
-    test:
-      suffix: dense_warmup
-      nsize: 2
-      args: -muon_nesterov {{none ema}} -muon_momentum 0.95 -muon_momentum_warmup {{1 12}} -muon_momentum_warmup_start 0.5 -muon_schedule {{linear cosine}} -muon_schedule_minimum 0.25 -muon_schedule_warmup 5
-    test:
-      suffix: dense_warmup_sgd
-      nsize: 2
-      args: -muon_momentum_at worker -muon_momentum_style sgd -muon_momentum 0 -muon_momentum_warmup 9
-    # The mean gradient of some layers or all, summed by MPI or from messages, on every rank or one
-    test:
-      suffix: dense_clip
-      nsize: {{1 4}}
-      args: -muon_nesterov undamped -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_exchange_mode {{reduce gather}} -muon_layer_types "gain:adamw,embed:sgd" -muon_weight_decay 0.1 -muon_weight_decay_style coupled
+      # K. Jordan's Muon; with 7 ranks there are more of them than layers
+      dense_kj           | {{1 2 3 4 7}} | -muon_nesterov ema -muon_momentum 0.95 -muon_shape_factor kj -muon_weight_decay 0.1
+      dense_exchange     | 3             | -muon_nesterov ema -muon_exchange_type {{star layerwise}} -muon_exchange_mode {{reduce gather}} -muon_schedule cosine
+      dense_replicated   | 4             | -muon_exchange_type replicated -muon_exchange_mode {{allreduce gather}} -muon_schedule trapezoid -muon_schedule_constant 0.25 -muon_schedule_warmup 4
+      dense_moonlight    | 2             | -muon_momentum_style sgd -muon_nesterov sgd -muon_shape_factor moonlight -muon_weight_decay 0.1 -muon_momentum 0.9 -muon_schedule linear
+      dense_undamped     | 2             | -muon_nesterov undamped -muon_shape_factor scion -muon_learning_rate 0.01
+      dense_worker       | 3             | -muon_momentum_at worker -muon_momentum_style {{ema sgd}} -muon_dampening 0.3 -muon_momentum 0.7
+      dense_dampening    | 2             | -muon_momentum_style sgd -muon_dampening 0.5 -muon_nesterov {{none sgd}} -muon_momentum {{0 0.7}}
+      dense_sharp        | 4             | -muon_step sharp -muon_nesterov ema -muon_momentum 0.9 -muon_learning_rate 0.02 -muon_exchange_type replicated -muon_layer_h0.up_lmo_type row
+      # Every worker gets the sums, one uses each
+      dense_owners       | {{1 3 4}}     | -muon_nesterov ema -muon_exchange_type layerwise -muon_exchange_mode allreduce -muon_exchange_assignment roundrobin
+      dense_decay        | 2             | -muon_nesterov ema -muon_weight_decay 0.7 -muon_weight_decay_style {{coupled cautious}} -muon_layer_types "gain:adamw,emb*:nadamw,row:sgd" -muon_sgd_weight_decay 0.2 -muon_momentum_at server
+      dense_decay_worker | 3             | -muon_momentum_at worker -muon_weight_decay 0.7 -muon_weight_decay_style {{coupled cautious}} -muon_state_precision native -muon_layer_gain_type sgd
+      dense_warmup       | 2             | -muon_nesterov {{none ema}} -muon_momentum 0.95 -muon_momentum_warmup {{1 12}} -muon_momentum_warmup_start 0.5 -muon_schedule {{linear cosine}} -muon_schedule_minimum 0.25 -muon_schedule_warmup 5
+      dense_warmup_sgd   | 2             | -muon_momentum_at worker -muon_momentum_style sgd -muon_momentum 0 -muon_momentum_warmup 9
+      # The mean gradient of some layers or all, summed by MPI or from messages, on every rank or one
+      dense_clip         | {{1 4}}       | -muon_nesterov undamped -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_exchange_mode {{reduce gather}} -muon_layer_types "gain:adamw,embed:sgd" -muon_weight_decay 0.1 -muon_weight_decay_style coupled
     # What goes down is rounded, at its owner too
     test:
       suffix: dense_single
@@ -173,15 +145,10 @@ int main(int argc, char **argv)
       args: -ef21_compressor rankk -ef21_compressor_rank 2 -ef21_compressor_values native -ef21_compressor_svd_type lapack -muon_momentum 0 -muon_weight_decay 0.1 -muon_shape_factor kj -muon_schedule linear
       args: -ef21_server_compressor topk -ef21_server_compressor_values double -ef21_server_compressor_ratio 0.4 -muon_layer_embed_lmo_type frobenius -muon_layer_embed_ef21_server_compressor rankk
       args: -muon_layer_embed_ef21_server_compressor_rank 2
-    # Nothing is compressed in one direction
-    test:
-      suffix: ef21_up
-      nsize: 2
-      args: -ef21_init {{zero gradient}} -ef21_compressor topk -ef21_compressor_ratio 0.1 -ef21_compressor_values double -ef21_server_compressor identity -muon_exchange_type {{star layerwise replicated}}
-    test:
-      suffix: ef21_down
-      nsize: 2
-      args: -ef21_compressor identity -ef21_server_compressor topk -ef21_server_compressor_ratio 0.1 -muon_exchange_mode {{reduce gather}} -muon_exchange_type star
+    table: suffix | nsize | args
+      # Nothing is compressed in one direction
+      ef21_up   | 2 | -ef21_init {{zero gradient}} -ef21_compressor topk -ef21_compressor_ratio 0.1 -ef21_compressor_values double -ef21_server_compressor identity -muon_exchange_type {{star layerwise replicated}}
+      ef21_down | 2 | -ef21_compressor identity -ef21_server_compressor topk -ef21_server_compressor_ratio 0.1 -muon_exchange_mode {{reduce gather}} -muon_exchange_type star
     # The servers send the steps themselves; a matrix whose rows and columns have no gradient at all is in downlink_zeros of equivalence
     test:
       suffix: ef21_downlink
@@ -249,15 +216,10 @@ int main(int argc, char **argv)
       nsize: 4
       args: -shards {{2 4}} -ef21_compressor rankk -ef21_compressor_rank 2 -ef21_compressor_values native -ef21_compressor_svd_type lapack -muon_momentum 0 -muon_weight_decay 0.1 -muon_shape_factor kj -muon_schedule linear
       args: -ef21_server_compressor topk -ef21_server_compressor_values double -ef21_server_compressor_ratio 0.4 -muon_layer_embed_lmo_type frobenius -steps 12
-    # SOAP has the covariance of what the server has: estimates, or with its momentum the gradient that these are of
-    test:
-      suffix: soap
-      nsize: {{1 3}}
-      args: -muon_layer_types "gain:adamw,row:sgd,embed:adamw" -ef21_compressor natural -ef21_server_compressor topk -ef21_server_compressor_values double -muon_momentum_at {{worker server}} -muon_layer_before soap -muon_layer_before_soap_interval 2
-    test:
-      suffix: soap_shards
-      nsize: 4
-      args: -shards 2 -muon_layer_types "gain:adamw,row:sgd,embed:adamw" -ef21_compressor natural -ef21_server_compressor topk -muon_layer_before soap -muon_layer_before_soap_interval 2
+    table: suffix | nsize | args
+      # SOAP has the covariance of what the server has: estimates, or with its momentum the gradient that these are of
+      soap        | {{1 3}} | -muon_layer_types "gain:adamw,row:sgd,embed:adamw" -ef21_compressor natural -ef21_server_compressor topk -ef21_server_compressor_values double -muon_momentum_at {{worker server}} -muon_layer_before soap -muon_layer_before_soap_interval 2
+      soap_shards | 4       | -shards 2 -muon_layer_types "gain:adamw,row:sgd,embed:adamw" -ef21_compressor natural -ef21_server_compressor topk -muon_layer_before soap -muon_layer_before_soap_interval 2
     # By the sharp operator, in all norms, on ranks that have rows of them, with blocks, as messages; a layer of its own mind
     test:
       suffix: ef21_sharp
@@ -294,14 +256,9 @@ int main(int argc, char **argv)
     requires: numpy
     oracle: ef21.py
     args: -muon_type ef14 -steps 12
-    test:
-      suffix: ef21_ef14
-      nsize: {{1 2 3 4}}
-      args: -ef14_compressor topk -ef14_compressor_ratio 0.6 -ef14_server_compressor topk -ef14_server_compressor_ratio 0.3 -ef14_server_compressor_values double -muon_schedule linear -ef14_feedback 0.5 -ef14_compressor_values double
-    test:
-      suffix: ef21_ef14_feedback
-      nsize: 3
-      args: -ef14_compressor topk -ef14_compressor_ratio 0.4 -ef14_feedback {{1 0}} -ef14_compressor_values bf16 -muon_exchange_type star
+    table: suffix | nsize | args
+      ef21_ef14          | {{1 2 3 4}} | -ef14_compressor topk -ef14_compressor_ratio 0.6 -ef14_server_compressor topk -ef14_server_compressor_ratio 0.3 -ef14_server_compressor_values double -muon_schedule linear -ef14_feedback 0.5 -ef14_compressor_values double
+      ef21_ef14_feedback | 3           | -ef14_compressor topk -ef14_compressor_ratio 0.4 -ef14_feedback {{1 0}} -ef14_compressor_values bf16 -muon_exchange_type star
     test:
       suffix: ef21_ef14_worker
       nsize: 3
@@ -314,14 +271,9 @@ int main(int argc, char **argv)
       args: -ef14_compressor topk -ef14_compressor_ratio 0.25 -ef14_compressor_values double -ef14_server_compressor natural -ef14_compressor_min_entries 8 -muon_nesterov ema -muon_layer_h0.up_ef14_compressor_ratio 0.5 -muon_learning_rate 0.03
       args: -muon_layer_h0.attn_ef14_compressor rankk -muon_layer_h0.attn_ef14_compressor_rank 2 -muon_layer_h0.attn_ef14_compressor_values native -muon_layer_h0.attn_ef14_compressor_svd_type lapack
       args: -muon_layer_h0.down_type frozen -muon_layer_gain_type adamw -muon_layer_embed_type sgd -muon_layer_embed_ef14_compressor randk -muon_layer_embed_ef14_compressor_ratio 0.5 -muon_layer_embed_ef14_compressor_values double
-    test:
-      suffix: ef21_ef14_clip
-      nsize: 3
-      args: -ef14_compressor_layers all -ef14_compressor topk -ef14_compressor_ratio 0.6 -ef14_compressor_values double -muon_clip 0.5 -muon_clip_layers all -muon_exchange_type replicated -muon_layer_types "gain:adamw,embed:sgd"
-    test:
-      suffix: ef21_ef14_step
-      nsize: 3
-      args: -ef14_downlink step -lmo_type l1 -muon_learning_rate 0.05 -ef14_compressor topk -ef14_compressor_ratio 0.4 -ef14_compressor_values double
+    table: suffix | nsize | args
+      ef21_ef14_clip | 3 | -ef14_compressor_layers all -ef14_compressor topk -ef14_compressor_ratio 0.6 -ef14_compressor_values double -muon_clip 0.5 -muon_clip_layers all -muon_exchange_type replicated -muon_layer_types "gain:adamw,embed:sgd"
+      ef21_ef14_step | 3 | -ef14_downlink step -lmo_type l1 -muon_learning_rate 0.05 -ef14_compressor topk -ef14_compressor_ratio 0.4 -ef14_compressor_values double
     test:
       suffix: ef21_ef14_shards
       nsize: 4
@@ -377,21 +329,13 @@ int main(int argc, char **argv)
       nsize: {{1 3}}
       args: -local_control {{false true}} -muon_schedule constant -lmo_type frobenius -local_steps 3 -outer_muon_type ef14 -outer_ef14_compressor topk -outer_ef14_compressor_ratio 0.4 -outer_ef14_compressor_values double -outer_ef14_feedback 0.95
       args: -outer_muon_momentum 0 -outer_muon_learning_rate 1 -steps 20
-    # Layers after steps of their own, more of them than steps and fewer
-    test:
-      suffix: local_stagger
-      nsize: 2
-      args: -local_control {{false true}} -local_stagger -local_steps {{3 8}} -muon_layer_types "gain:adamw,row:frozen" -muon_adamw_learning_rate 0.004 -steps 21
-    # Nodes of ranks take their inner steps together
-    test:
-      suffix: local_nodes
-      nsize: 4
-      args: -local_control -muon_node_size 2 -local_steps 3 -outer_muon_type ef21 -outer_ef21_compressor topk -outer_ef21_compressor_ratio 0.6 -outer_ef21_compressor_values double -lmo_type frobenius -steps 20
-    # Rounds that come a round later
-    test:
-      suffix: local_delay
-      nsize: 2
-      args: -local_steps {{1 4}} -outer_muon_delay 1 -outer_muon_delay_correction -muon_schedule linear -steps 22
+    table: suffix | nsize | args
+      # Layers after steps of their own, more of them than steps and fewer
+      local_stagger | 2 | -local_control {{false true}} -local_stagger -local_steps {{3 8}} -muon_layer_types "gain:adamw,row:frozen" -muon_adamw_learning_rate 0.004 -steps 21
+      # Nodes of ranks take their inner steps together
+      local_nodes   | 4 | -local_control -muon_node_size 2 -local_steps 3 -outer_muon_type ef21 -outer_ef21_compressor topk -outer_ef21_compressor_ratio 0.6 -outer_ef21_compressor_values double -lmo_type frobenius -steps 20
+      # Rounds that come a round later
+      local_delay   | 2 | -local_steps {{1 4}} -outer_muon_delay 1 -outer_muon_delay_correction -muon_schedule linear -steps 22
     test:
       suffix: local_delay_ef21
       nsize: 3
@@ -408,29 +352,12 @@ int main(int argc, char **argv)
     args: -muon_type sign
     oracle: sign.py
     args: -lmo_type spectral -lmo_polar_type svd -muon_learning_rate 0.01
-    test:
-      suffix: sign_ways
-      nsize: 3
-      args: -sign_direction {{polar momentum gradient adam}} -sign_update {{none frobenius spectral polar}} -muon_shape_factor kj -muon_weight_decay 0.1 -sign_measure
-    test:
-      suffix: sign_ties
-      nsize: 4
-      args: -sign_direction momentum -sign_tie {{plus minus zero random}} -sign_update {{none polar}} -muon_schedule cosine -muon_learning_rate 0.05 -muon_exchange_type star
-    test:
-      suffix: sign_unseen
-      nsize: {{1 4}}
-      args: -unseen -noise 0 -sign_direction {{momentum gradient}} -sign_tie {{zero random}} -muon_seed 77 -muon_layer_h0.up_blocks_rows 3,4,2 -muon_exchange_type replicated -muon_exchange_mode {{gather allreduce}}
-    test:
-      suffix: sign_rules
-      nsize: {{1 2}}
-      args: -muon_layer_h0.attn_type frozen -muon_layer_row_type sgd -muon_layer_embed_type nadamw -muon_layer_gain_type adamw -muon_layer_h0.up_scale 3 -muon_momentum_style sgd -muon_dampening 0.3
-    test:
-      suffix: sign_blocks
-      nsize: 3
-      args: -muon_layer_h0.up_blocks_rows 3,4,2 -muon_layer_h0.down_blocks_columns 2,7 -sign_update {{none frobenius spectral polar}} -sign_direction {{polar momentum}} -muon_shape_factor scion
-    test:
-      suffix: sign_cubic
-      nsize: 2
-      args: -lmo_polar_type newtonschulz -lmo_polar_coefficients cubic -lmo_polar_steps 40 -lmo_polar_precision double -lmo_polar_normalization {{frobenius spectral}}
+    table: suffix | nsize | args
+      sign_ways   | 3       | -sign_direction {{polar momentum gradient adam}} -sign_update {{none frobenius spectral polar}} -muon_shape_factor kj -muon_weight_decay 0.1 -sign_measure
+      sign_ties   | 4       | -sign_direction momentum -sign_tie {{plus minus zero random}} -sign_update {{none polar}} -muon_schedule cosine -muon_learning_rate 0.05 -muon_exchange_type star
+      sign_unseen | {{1 4}} | -unseen -noise 0 -sign_direction {{momentum gradient}} -sign_tie {{zero random}} -muon_seed 77 -muon_layer_h0.up_blocks_rows 3,4,2 -muon_exchange_type replicated -muon_exchange_mode {{gather allreduce}}
+      sign_rules  | {{1 2}} | -muon_layer_h0.attn_type frozen -muon_layer_row_type sgd -muon_layer_embed_type nadamw -muon_layer_gain_type adamw -muon_layer_h0.up_scale 3 -muon_momentum_style sgd -muon_dampening 0.3
+      sign_blocks | 3       | -muon_layer_h0.up_blocks_rows 3,4,2 -muon_layer_h0.down_blocks_columns 2,7 -sign_update {{none frobenius spectral polar}} -sign_direction {{polar momentum}} -muon_shape_factor scion
+      sign_cubic  | 2       | -lmo_polar_type newtonschulz -lmo_polar_coefficients cubic -lmo_polar_steps 40 -lmo_polar_precision double -lmo_polar_normalization {{frobenius spectral}}
 
 TEST*/

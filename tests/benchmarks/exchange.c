@@ -30,9 +30,8 @@ typedef struct {
 } Task;
 
 /*
-   Bytes that this rank hands to MPI in a step, as the plan of the library has owners and order. Arrays travel as they are,
-   without headers; the status reduction is nine doubles and two checksums. Messages of an assembly are whole units of 64
-   bytes
+   Bytes that this rank hands to MPI in a step, as the plan of the library has owners and order. Arrays travel as they are, without headers; the
+   status reduction is nine doubles and two checksums. Messages of an assembly are whole units of 64 bytes
 */
 typedef long long Formula(const Task *, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls);
 
@@ -116,10 +115,7 @@ static long long RowBytes(const Task *task, PetscInt l, PetscMPIInt position)
   return (long long)sizeof(PetscScalar) * LayerRows(task, l, position) * Shapes[(task->first + l) % BLOCK_LAYERS].n * task->width;
 }
 
-/*
-   Rows of gradients to the owner of each layer and rows of its step back, or to all ranks of the worker,
-   chunk by chunk
-*/
+/* Rows of gradients to the owner of each layer and rows of its step back, or to all ranks of the worker, chunk by chunk */
 static long long AssemblyBytes(const Task *task, long *calls)
 {
   const PetscMPIInt s = task->shard, me = task->position;
@@ -158,10 +154,7 @@ static long long ShardedFormula(const Task *task, PetscMPIInt rank, PetscMPIInt 
   long long bytes = AgreementBytes(calls) + SumBytes(task, calls) + AssemblyBytes(task, calls), down = 0;
 
   if (task->shard == size) return bytes;
-  /*
-     Across workers the rows of a position are layers of their own, summed at the owner, who sends their
-     weights
-  */
+  /* Across workers the rows of a position are layers of their own, summed at the owner, who sends their weights */
   *calls += 2 * (long)task->n;
   for (PetscInt l = 0; l < task->n; l++) {
     PetscMPIInt owner;
@@ -184,9 +177,8 @@ static long long RowsFormula(const Task *task, PetscMPIInt rank, PetscMPIInt siz
 }
 
 /*
-   The runs. A row is options; the formula may be missing. whole: MPI is expected to move whole messages along
-   its trees, as Open MPI 4.1 does in broadcasts and nonblocking sums at one rank from 4 ranks on, and in
-   nonblocking sums everywhere below 4 ranks
+   The runs. A row is options; the formula may be missing. whole: MPI is expected to move whole messages along its trees, as Open MPI 4.1 does in
+   broadcasts and nonblocking sums at one rank from 4 ranks on, and in nonblocking sums everywhere below 4 ranks
 */
 typedef struct {
   const char *name, *published, *options;

@@ -111,10 +111,7 @@ static double Rate(size_t p)
   return rate[p];
 }
 
-/*
-   Operations of the steps: of whole products, and of those that polar.kokkos.cxx makes, which leaves out
-   blocks of symmetric ones
-*/
+/* Operations of the steps: of whole products, and of those that polar.kokkos.cxx makes, which leaves out blocks of symmetric ones */
 static double Operations(size_t m, size_t n, int whole)
 {
   const double s = (double)(m < n ? m : n), l = (double)(m < n ? n : m), part = whole || s < 1024 ? 1 : s < 2048 ? 0.75 : 0.625;
@@ -182,10 +179,7 @@ static void MeasurePolar(void)
   }
 }
 
-/*
-   Factors of so many matrices of one shape, in one call and one by one; norms included, and what comes out is
-   the same polynomials
-*/
+/* Factors of so many matrices of one shape, in one call and one by one; norms included, and what comes out is the same polynomials */
 static void NewtonSchulzMany(const MuonKernelReal *real, size_t m, size_t n, size_t count, const float *G, float *Q)
 {
   const size_t d = m * n, s = m < n ? m : n, panels = count * d * real->size, squares = count * s * s * real->size;

@@ -1,7 +1,6 @@
 /*
-   One worker's step of EF21 as calls of kernels alone, in the order of the driver: Top-K both ways, five
-   steps of Newton and Schulz on matrices of one shape at a time; layers that AdamW moves send all they have.
-   tests/device_order.c compares the order.
+   One worker's step of EF21 as calls of kernels alone, in the order of the driver: Top-K both ways, five steps of Newton and Schulz on matrices of
+   one shape at a time; layers that AdamW moves send all they have. tests/device_order.c compares the order.
 */
 #pragma once
 

@@ -1,7 +1,4 @@
-/*
-   What the benchmarks of messages share: Table 2 of the EF21-Muon paper and the layers that it is of, the
-   compressor of a row, and random numbers.
-*/
+/* What the benchmarks of messages share: Table 2 of the EF21-Muon paper and the layers that it is of, the compressor of a row, and random numbers. */
 #pragma once
 
 #include <petscmuon.h>

@@ -105,10 +105,7 @@ static PetscErrorCode MeasureProduct(MuonPolarPrecision precision, PetscInt m, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The best of squares and of the two products that the matrix has with its short side; better of before and
-   after the methods
-*/
+/* The best of squares and of the two products that the matrix has with its short side; better of before and after the methods */
 static PetscErrorCode MeasureAllProducts(const Plan *plan, Problem *problem, const PetscBool used[])
 {
   const PetscInt s = PetscMin(problem->m, problem->n), l = PetscMax(problem->m, problem->n);
@@ -225,10 +222,7 @@ static PetscErrorCode Judge(const Problem *problem, Row *row)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   An object with the options of the method and no others, so that no row depends on the command line but that
-   called options
-*/
+/* An object with the options of the method and no others, so that no row depends on the command line but that called options */
 static PetscErrorCode CreatePolar(const Method *method, MuonPolar *polar)
 {
   PetscOptions options = NULL;
@@ -337,10 +331,7 @@ static PetscErrorCode MoveSingles(PetscBool write, const char path[], PetscInt c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The operations that torch's function makes: five steps, none of them knowing that A = Y Y^T and its square
-   are symmetric
-*/
+/* The operations that torch's function makes: five steps, none of them knowing that A = Y Y^T and its square are symmetric */
 static PetscLogDouble TorchFlops(PetscInt m, PetscInt n)
 {
   const PetscLogDouble s = (PetscLogDouble)PetscMin(m, n), l = (PetscLogDouble)PetscMax(m, n);
@@ -378,10 +369,7 @@ static PetscErrorCode ReadTorchRow(const Plan *plan, PetscInt shape, Problem *pr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Starts tests/benchmarks/polar_torch.py on the same matrix, on the processors that this rank may use; a row
-   says so where it gives nothing
-*/
+/* Starts tests/benchmarks/polar_torch.py on the same matrix, on the processors that this rank may use; a row says so where it gives nothing */
 static PetscErrorCode TimeTorch(const Plan *plan, PetscInt shape, Problem *problem)
 {
   char        folder[PETSC_MAX_PATH_LEN], path[PETSC_MAX_PATH_LEN], script[PETSC_MAX_PATH_LEN], command[4 * PETSC_MAX_PATH_LEN], line[4096];

@@ -22,10 +22,7 @@ typedef struct {
   PetscInt    steps;
 } Model;
 
-/*
-   The second has the matrices of the paper's model. Its sequences are short: a step's own work does not
-   depend on how many tokens a gradient is of
-*/
+/* The second has the matrices of the paper's model. Its sequences are short: a step's own work does not depend on how many tokens a gradient is of */
 static const Model models[] = {{"quickstart", {256, 128, 4, 2, 128, 8, GPT_MODERN, GPT_START_SCALED}, (PetscReal)5e-4, (PetscReal)0.8, 20}, {"124M", {50304, 768, 6, 12, 128, 1, GPT_MODERN, GPT_START_SCALED}, (PetscReal)3.6e-4, (PetscReal)0.9, 3}};
 
 typedef enum {
@@ -203,12 +200,10 @@ static PetscErrorCode TouchedLines(MuonCompressor c, PetscLogDouble size, PetscL
 }
 
 /*
-   Bytes that a phase moves at least, of matrices that are read or written once. The momentum at the worker
-   reads gradient and momentum and writes one; where it is the server's, nothing is done before the message. A
-   compressed matrix and what it is relative to are read, its message is written and read. What messages hold is
-   added to the estimates, the sum at the server and the weights: of these the lines of the cache that it
-   touches are read and written. A message between ranks is read and written. The aggregate reads the mean and
-   the old and writes the new.
+   Bytes that a phase moves at least, of matrices that are read or written once. The momentum at the worker reads gradient and momentum and writes
+   one; where it is the server's, nothing is done before the message. A compressed matrix and what it is relative to are read, its message is written
+   and read. What messages hold is added to the estimates, the sum at the server and the weights: of these the lines of the cache that it touches are
+   read and written. A message between ranks is read and written. The aggregate reads the mean and the old and writes the new.
 */
 static PetscErrorCode CountBytes(Muon muon, Task *task, Limits *limits, PetscLogDouble *entries)
 {
@@ -310,10 +305,7 @@ static PetscErrorCode TimeSteps(Muon muon, PetscInt steps, PetscLogDouble second
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   What the phases leave of a step: new weights from oracles, the bookkeeping of messages, copies at the
-   commit, the agreement of the ranks
-*/
+/* What the phases leave of a step: new weights from oracles, the bookkeeping of messages, copies at the commit, the agreement of the ranks */
 static PetscErrorCode PrintTable(const PetscLogDouble seconds[], const Limits *limits)
 {
   PetscLogDouble rest = seconds[STEP];
@@ -337,8 +329,7 @@ static PetscErrorCode PrintTable(const PetscLogDouble seconds[], const Limits *l
 }
 
 /*
-   The better of what is known and what is measured now: called before and after the steps, so that other work
-   on the machine slows no limit for long
+   The better of what is known and what is measured now: called before and after the steps, so that other work on the machine slows no limit for long
 */
 static PetscErrorCode MeasureMachine(PetscInt width, size_t bytes, Limits *limits)
 {
@@ -357,9 +348,7 @@ static PetscErrorCode MeasureMachine(PetscInt width, size_t bytes, Limits *limit
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Bytes of an entry in the kernels of the polar factors; those of bf16 are held against products of singles
-*/
+/* Bytes of an entry in the kernels of the polar factors; those of bf16 are held against products of singles */
 static PetscErrorCode GetPolarBytes(const Task *task, size_t *bytes)
 {
   MuonLMO            lmo;

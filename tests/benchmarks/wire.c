@@ -16,10 +16,7 @@ static char help[] = "Prints what messages cost, by the paper's formula, as sent
 /* No operation is repeated for longer, in seconds */
 #define ENOUGH 1.0
 
-/*
-   What the tables are held to: times the entropy for matrices of so many entries and more, else bytes beyond
-   it; 1e9 entries a second
-*/
+/* What the tables are held to: times the entropy for matrices of so many entries and more, else bytes beyond it; 1e9 entries a second */
 #define AIM_ENTRIES 65536
 #define AIM_RATIO   1.03
 #define AIM_BYTES   160
@@ -30,10 +27,7 @@ static char help[] = "Prints what messages cost, by the paper's formula, as sent
 #define AIM_PACK    3.0
 
 #define BF16 MUON_COMPRESSOR_VALUES_BF16
-/*
-   Those of Table 2 of the EF21-Muon paper, Top-K with natural values at the two ratios that it leaves out,
-   and the types that it does not have
-*/
+/* Those of Table 2 of the EF21-Muon paper, Top-K with natural values at the two ratios that it leaves out, and the types that it does not have */
 static const Row Rows[] = {
   TABLE2_ROWS,
   {MUONCOMPRESSORTOPK, (PetscReal)0.20, NATURAL, 0, PETSC_FALSE},
@@ -324,10 +318,7 @@ static PetscErrorCode PrintCosts(Result results[DATA][ROWS])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Bits a second of a link that takes as long for what is not sent, of 32 bits an entry, as one core for the
-   message; 0 where more is sent
-*/
+/* Bits a second of a link that takes as long for what is not sent, of 32 bits an entry, as one core for the message; 0 where more is sent */
 static double Bandwidth(const Result *x, double seconds)
 {
   return PetscMax(0, (32 * x->entries - x->sent) / seconds);
@@ -389,10 +380,7 @@ static PetscErrorCode PrintAim(const char what[], double rate, double aim, doubl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   What the aims of speed are about: Top-10% with natural values and signs of a matrix that is no guest of the
-   caches
-*/
+/* What the aims of speed are about: Top-10% with natural values and signs of a matrix that is no guest of the caches */
 static PetscErrorCode MeasureAims(PetscInt rows, PetscInt columns, unsigned long long *state, PetscInt repetitions, PetscReal times[], PetscLogDouble triad)
 {
   const Row      row = {MUONCOMPRESSORTOPK, (PetscReal)0.10, NATURAL, 0, PETSC_FALSE};
@@ -427,10 +415,7 @@ static PetscErrorCode MeasureAims(PetscInt rows, PetscInt columns, unsigned long
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Headers of packet and messages over what one worker sends to one server, Top-K with natural values of
-   normally distributed layers
-*/
+/* Headers of packet and messages over what one worker sends to one server, Top-K with natural values of normally distributed layers */
 static PetscErrorCode MeasureHeaders(const char model[], PetscBool aim, size_t nshapes, const Shape shapes[], PetscInt divide, PetscReal ratio, unsigned long long *state)
 {
   const Row      row     = {MUONCOMPRESSORTOPK, ratio, NATURAL, 0, PETSC_FALSE};

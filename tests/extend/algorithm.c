@@ -1,6 +1,4 @@
-/*
-   An algorithm that the library does not have: layers see twice the mean gradient
-*/
+/* An algorithm that the library does not have: layers see twice the mean gradient */
 #include <petscmuon/private/muonimpl.h>
 #include "extend.h"
 

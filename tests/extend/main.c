@@ -42,10 +42,7 @@ static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Rows (3 4 0), (0 0 1), zero, (-3 0 4): the largest norm is 5, first in the first row, and the sum 11; rows
-   over all ranks
-*/
+/* Rows (3 4 0), (0 0 1), zero, (-3 0 4): the largest norm is 5, first in the first row, and the sum 11; rows over all ranks */
 static PetscErrorCode CheckNorm(void)
 {
   const PetscScalar rows[ROWS][COLUMNS] = {{3, 4, 0}, {0, 0, 1}, {0, 0, 0}, {-3, 0, 4}};

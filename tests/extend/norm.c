@@ -1,6 +1,5 @@
 /*
-   A norm that the library does not have: the sum of the Euclidean norms of the rows. Its LMO puts
-   everything on the largest row, the first of several
+   A norm that the library does not have: the sum of the Euclidean norms of the rows. Its LMO puts everything on the largest row, the first of several
 */
 #include <petscmuon/private/muonlmoimpl.h>
 #include "extend.h"

@@ -9,46 +9,9 @@ import sys
 
 import numpy as np
 
+from lmo import mixed, singular
+
 KJ = [(3.4445, -4.7750, 2.0315)] * 5
-
-
-def conjugate(p):
-    return np.inf if p == 1 else 1.0 if np.isinf(p) else p / (p - 1)
-
-
-def norm(x, p):
-    return np.linalg.norm(x, p)
-
-
-def dual_vector(c, p):
-    """The maximizer of <c, w> over the unit ball of the p-norm, c being absolute values."""
-    w = np.zeros_like(c)
-    if p == 1:
-        w[c.argmax()] = 1
-    elif np.isinf(p):
-        w[c > 0] = 1
-    else:
-        w = (c / norm(c, conjugate(p))) ** (1 / (p - 1))
-    return w
-
-
-def phases(g):
-    return g / np.abs(g)
-
-
-def mixed(g, p, q):
-    """Norm, dual norm and minimizer of the q-norm of the p-norms of the columns."""
-    r, s = conjugate(p), conjugate(q)
-    c = np.array([norm(x, r) for x in np.abs(g).T])
-    d = np.stack([dual_vector(x, p) for x in np.abs(g).T], axis=1) * dual_vector(c, q)
-    if p == q == 1:
-        d = np.where(np.abs(g) == np.abs(g).max(), 1.0, 0.0)
-    return norm(np.array([norm(x, p) for x in np.abs(g).T]), q), norm(c, s), -d * phases(g)
-
-
-def singular(g, p):
-    u, s, vh = np.linalg.svd(g, full_matrices=False)
-    return norm(s, p), norm(s, conjugate(p)), -(u * dual_vector(s, p)) @ vh
 
 
 VECTORS = {"frobenius": (2, 2), "max": (np.inf, np.inf), "l1": (1, 1), "column": (2, np.inf), "colsum": (1, np.inf), "l21": (2, 1), "mixed": (3, 1.5)}
@@ -58,12 +21,12 @@ SINGULAR = {"spectral": np.inf, "nuclear": 1, "schatten": 3}
 
 def check_lmo(name, g, d, numbers, eps):
     if name in VECTORS:
-        primal, dual, point = mixed(g, *VECTORS[name])
+        primal, dual, point = mixed(*VECTORS[name], g, False, 2.0**-52, d)
     elif name in ROWS:
-        primal, dual, point = mixed(g.T, *ROWS[name])
+        primal, dual, point = mixed(*ROWS[name], g.T, False, 2.0**-52, d.T)
         point = point.T
     else:
-        primal, dual, point = singular(g, SINGULAR[name])
+        primal, dual, point = singular(SINGULAR[name], g, 2.0**-52)
     # Sums of as many terms as entries, in double; entries are rounded to their own precision
     np.testing.assert_allclose(numbers[1:], (primal, dual), rtol=4 * g.size * 2.0**-52)
     np.testing.assert_allclose(numbers[0], dual, rtol=max(4 * g.size * 2.0**-52, 4 * eps if name == "spectral" else 0))

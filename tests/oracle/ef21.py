@@ -462,61 +462,10 @@ def ef21(run, shake):
     return out
 
 
-# ---- What a message leaves out is added to the next gradient
+# ---- Classic error feedback, and rounds that end a step later
 
-def ef14(run, shake):
-    s, L, workers = run.all, range(len(run.layers)), range(run.all.workers)
-    at_server = s.at == 'server'
-    types = [Type(s, layer) for layer in run.layers]
-    X, W = [x.copy() for x in run.start], [x.copy() for x in run.start]
-    M, E, Ms = [[0.0] * len(L) for j in workers], [[np.zeros(x.shape) for x in X] for j in workers], [0.0] * len(L)
-    for k in range(s.steps):
-        last = run.loss(W)
-        g = [[run.gradient(j, i, W[i], k, shake) for i in L] for j in workers]
-        if not at_server:
-            g = [shortened(s, run.layers, one) for one in g]
-        sent = [[None] * len(L) for j in workers]
-        for j in workers:
-            for i in L:
-                layer = run.layers[i]
-                if layer.type == 'frozen':
-                    continue
-                previous, fresh = (0.0, 1.0) if at_server else weights(s, layer, k)
-                M[j][i] = shake(previous * M[j][i] + fresh * (g[j][i] if at_server else penalized(s, layer, g[j][i], W[i])))
-                if layer.up == 'identity':
-                    sent[j][i] = assigned(layer, 'up', M[j][i])
-                    continue
-                p = M[j][i] + E[j][i]
-                sent[j][i] = compress(s.shards, layer, 'up', p, s.seed, k, j, 0)
-                E[j][i] = s.feedback * (p - sent[j][i])
-        G = [0.0 if run.layers[i].type == 'frozen' else shake(sum(sent[j][i] for j in workers) / s.workers) for i in L]
-        if at_server:
-            G = shortened(s, run.layers, G)
-        for i in L:
-            layer = run.layers[i]
-            if layer.type == 'frozen':
-                continue
-            u = G[i]
-            if at_server:
-                h = penalized(s, layer, G[i], W[i])
-                previous, fresh = weights(s, layer, k)
-                Ms[i] = shake(previous * Ms[i] + fresh * h)
-                u = nesterov(s, h, Ms[i], previous)
-            X[i] = types[i].step(X[i], u, rate(s, k), shake)
-            W[i] = delivered(s, layer, X[i], W[i], k)
-            X[i] = W[i] if layer.down == 'identity' else X[i]
-    out = {'loss': last, 'dual': sum(type.dual for type in types)}
-    for i in L:
-        out[i, 'W', None], out[i, 'X', None] = W[i], X[i]
-        for j in workers:
-            out[i, 'M', j], out[i, 'E', j] = Ms[i] if at_server else M[j][i], -E[j][i]
-    return out
-
-
-# ---- Rounds that end a step later
-
-def late(run, shake):
-    """Step k sends the momenta of its gradients, and ends the round that step k - 1 has sent; layers of other types than lmo end their own."""
+def rounds(run, shake):
+    """Step k sends the momenta of its gradients, and ends its round; with a delay layers of type lmo end the round that step k - 1 has sent."""
     s, L, workers = run.all, [i for i in range(len(run.layers)) if run.layers[i].type != 'frozen'], range(run.all.workers)
     at_server, ef21 = s.at == 'server', s.type == 'ef21'
     types = [Type(s, layer) for layer in run.layers]
@@ -528,7 +477,7 @@ def late(run, shake):
     def first(r):
         return ef21 and s.init == 'gradient' and r == 0
 
-    def finish(i, r, T):
+    def receive(i, r, T):
         layer, sent = run.layers[i], []
         for j in workers:
             if layer.up == 'identity':
@@ -540,13 +489,17 @@ def late(run, shake):
                 p = T[j] + kept[j][i]
                 sent.append(compress(s.shards, layer, 'up', p, s.seed, r, j, 0))
                 kept[j][i] = s.feedback * (p - sent[-1])
-        came = shake(sum(sent) / s.workers)
+        return shake(sum(sent) / s.workers)
+
+    def finish(i, r, came):
+        layer = run.layers[i]
         G[i] = came if layer.up == 'identity' or not ef21 else G[i] + came
         u = G[i]
         if at_server:
             previous, fresh = (0.0, 1.0) if first(r) else weights(s, layer, r)
-            Ms[i] = shake(previous * Ms[i] + fresh * G[i])
-            u = nesterov(s, G[i], Ms[i], previous)
+            h = penalized(s, layer, G[i], W[i])
+            Ms[i] = shake(previous * Ms[i] + fresh * h)
+            u = nesterov(s, h, Ms[i], previous)
         before = X[i]
         X[i] = types[i].step(before, u, rate(s, r), shake)
         if s.correction and layer.type == 'lmo':
@@ -556,16 +509,24 @@ def late(run, shake):
 
     for k in range(s.steps):
         last = run.loss(W)
-        g = [[run.gradient(j, i, W[i], k, shake) for i in range(len(run.layers))] for j in workers]
+        g = [[run.gradient(j, i, W[i], k, shake) for i in range(len(X))] for j in workers]
+        if ef21 or not at_server:
+            g = [shortened(s, run.layers, one) for one in g]
+        came, ended = [np.zeros(1) for x in X], {}
         for i in L:
-            previous, fresh = (0.0, 1.0) if at_server or first(k) else weights(s, run.layers[i], k)
+            layer = run.layers[i]
+            previous, fresh = (0.0, 1.0) if at_server or first(k) else weights(s, layer, k)
             for j in workers:
-                M[j][i] = shake(previous * M[j][i] + fresh * g[j][i])
+                M[j][i] = shake(previous * M[j][i] + fresh * (g[j][i] if at_server else penalized(s, layer, g[j][i], W[i])))
             ready, waiting[i] = waiting[i], (k, [M[j][i] for j in workers])
-            if run.layers[i].type != 'lmo':
+            if not s.delay or layer.type != 'lmo':
                 ready = waiting[i]
             if ready is not None:
-                finish(i, *ready)
+                ended[i], came[i] = ready[0], receive(i, *ready)
+        if at_server and not ef21:
+            came = shortened(s, run.layers, came)
+        for i, r in ended.items():
+            finish(i, r, came[i])
     out = {'loss': last, 'dual': sum(type.dual for type in types)}
     for i in L:
         out[i, 'W', None], out[i, 'X', None], out[i, 'G', None] = W[i], X[i], G[i]
@@ -711,7 +672,7 @@ def compare(run, algorithm, least):
 
 def main():
     run = Run(sys.argv[1])
-    compare(run, late if run.all.delay and run.all.type != 'local' else {'ef21': ef21, 'ef14': ef14, 'local': local}[run.all.type], run.ranks * len(run.layers))
+    compare(run, local if run.all.type == 'local' else ef21 if run.all.type == 'ef21' and not run.all.delay else rounds, run.ranks * len(run.layers))
 
 
 if __name__ == '__main__':

@@ -20,6 +20,11 @@ def norm(x, p):
     return most if np.isinf(p) or most == 0 else most * ((np.abs(x) / most) ** p).sum() ** (1 / p)
 
 
+def phase(x):
+    """The sign, of complex numbers, too; 0 of 0."""
+    return x / np.maximum(np.abs(x), np.finfo(float).tiny)
+
+
 def dual_vector(x, p, largest=None):
     """The maximizer of <x, w> over the unit ball of the p-norm: of several largest the first, where there are several, or the one that is given."""
     w = np.zeros_like(x)
@@ -28,11 +33,11 @@ def dual_vector(x, p, largest=None):
         return w
     if p == 1:
         i = np.abs(x).argmax() if largest is None else largest
-        w[i] = np.sign(x[i])
+        w[i] = phase(x[i])
         return w
     # The power before the product, so that 0^0 is not taken
     nonzero = x != 0
-    w[nonzero] = np.sign(x[nonzero]) * np.exp(np.log(np.abs(x[nonzero]) / c) / (p - 1) if np.isfinite(p) else 0.0)
+    w[nonzero] = phase(x[nonzero]) * np.exp(np.log(np.abs(x[nonzero]) / c) / (p - 1) if np.isfinite(p) else 0.0)
     return w
 
 
@@ -44,7 +49,7 @@ def mixed(p, q, g, rowmajor, eps, found):
         # The first in the order of the memory, by columns
         d = np.zeros_like(g)
         i = np.unravel_index(np.abs(g).argmax() if rowmajor else np.abs(g).ravel(order="F").argmax(), g.shape, order="C" if rowmajor else "F")
-        d[i] = -np.sign(g[i])
+        d[i] = -phase(g[i])
     else:
         tie = np.linalg.norm(found, axis=0).argmax()
         tie = tie if p != 1 and c[tie] >= c.max() * (1 - 8 * sum(g.shape) * eps) else None

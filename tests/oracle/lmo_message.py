@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 
+import ef21
 import wire
 from compressor import fnv1a
 from entropy import entropy
@@ -20,29 +21,12 @@ def bits(things):
 
 
 def steepest(norm, G, rowmajor):
-    """The dual norm and minus the step, where it is unique or the first largest is taken"""
-    A, E = np.abs(G), np.zeros_like(G)
-    if norm == 'l1':
-        order = 'C' if rowmajor else 'F'
-        k = np.unravel_index(int(np.argmax(A.ravel(order=order))), A.shape, order=order)
-        E[k] = np.sign(G[k])
-        return A.max(), E
-    if norm == 'rowsum':
-        for i, c in enumerate(np.argmax(A, axis=1)):
-            E[i, c] = np.sign(G[i, c])
-        return A.max(axis=1).sum(), E
-    if norm == 'colsum':
-        for j, r in enumerate(np.argmax(A, axis=0)):
-            E[r, j] = np.sign(G[r, j])
-        return A.max(axis=0).sum(), E
-    if norm == 'l21':
-        # Squares of tiny and of huge numbers leave the range
-        scale = A.max() or 1.0
-        lengths = scale * np.sqrt(np.sum((G / scale) ** 2, axis=0))
-        c = int(np.argmax(lengths))
-        E[:, c] = G[:, c] / lengths[c] if lengths[c] > 0 else 0
-        return lengths[c], E
-    return np.linalg.svd(G, compute_uv=False)[0], None
+    """The dual norm and minus the step, where it is unique or the first largest is taken. Squares of tiny and of huge numbers leave the range"""
+    if norm == 'nuclear':
+        return np.linalg.svd(G, compute_uv=False)[0], None
+    size = np.abs(G).max() or 1.0
+    E = ef21.steepest(norm, (G / size).T).T if norm == 'l1' and rowmajor else ef21.steepest(norm, G / size)
+    return size * float(np.sum(G / size * E)), E
 
 
 def paper(norm, m, n, count):

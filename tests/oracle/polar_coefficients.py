@@ -1,7 +1,10 @@
-"""Polynomials of Newton-Schulz recomputed by numpy from the matrices that tests/polar_coefficients.c wrote.
+"""Polar factors and polynomials of Newton-Schulz recomputed by numpy from the matrices that tests/polar_coefficients.c wrote.
 
-cases.txt has a line "spectrum set steps rows columns eps" for each pair G<i>.f64, Q<i>.f64 of column-major doubles. Where rows of a table can be derived, they are: those of Polar Express
-by the greedy construction of their paper, a best odd polynomial of degree five on one interval after the other.
+    polar_coefficients.py DIR          all sets, one after the other
+    polar_coefficients.py DIR one      one method on all spectra; gram: the polynomials on the Gram matrix
+
+cases.txt has a line "spectrum set steps rows columns eps" for each pair G<i>.f64, Q<i>.f64 of column-major doubles; the set svd is the exact factor. Where rows of a table can be derived, they are: those of
+Polar Express by the greedy construction of their paper, a best odd polynomial of degree five on one interval after the other.
 """
 import os
 import sys
@@ -109,12 +112,37 @@ def greedy(lower, count, cushion=0.02407327424182761):
     return rows
 
 
+def polar(g, eps):
+    u, s, vt = np.linalg.svd(g, full_matrices=False)
+    rank = int((s > max(g.shape) * eps * s[0]).sum())
+    return u[:, :rank] @ vt[:rank], rank, s
+
+
+def polar_by_eigenvalues(g):
+    """g (g^T g)^(-1/2), for full rank only."""
+    if g.shape[0] < g.shape[1]:
+        return polar_by_eigenvalues(g.T).T
+    w, v = np.linalg.eigh(g.T @ g)
+    return g @ (v / np.sqrt(w)) @ v.T
+
+
+def check_exact(g, q, eps, line):
+    """Whether the matrix is well conditioned, so that a second way to the factor was taken."""
+    (m, n), (expected, rank, s) = g.shape, polar(g, eps)
+    assert np.linalg.norm(q - expected) <= 16 * (m + n) * eps * s[0] / s[rank - 1], line
+    assert abs((q * g).sum() - s[:rank].sum()) <= 16 * (m + n) * eps * min(m, n) * s[0], line
+    if rank < min(m, n) or s[-1] <= 1e-3 * s[0]:
+        return False
+    assert np.linalg.norm(q - polar_by_eigenvalues(g)) <= 16 * (m + n) * (eps + np.finfo(float).eps * (s[0] / s[-1]) ** 2) * s[0] / s[-1], line
+    return True
+
+
 def main():
     folder, gram = sys.argv[1], sys.argv[2:] == ["gram"]
     for derived, printed in zip(greedy(1e-3, 6), POLAREXPRESS):
         assert np.allclose(derived, printed, rtol=1e-7, atol=0), (derived, printed)
     assert np.allclose([divided(r, 1.01) for r in POLAREXPRESS[:7]], EMERGING[:7], rtol=0, atol=1e-4)
-    count = 0
+    count = by_eigenvalues = 0
     for i, line in enumerate(open(os.path.join(folder, "cases.txt"))):
         spectrum, name, steps, m, n, eps = line.split()
         steps, m, n, eps = int(steps), int(m), int(n), float(eps)
@@ -122,14 +150,18 @@ def main():
         q = np.fromfile(os.path.join(folder, f"Q{i}.f64")).reshape((m, n), order="F")
         count += 1
         if not g.any():
-            assert not q.any(), line
+            assert not q.any(), "a zero matrix has the factor zero: " + line
+            continue
+        if name == "svd":
+            by_eigenvalues += check_exact(g, q, eps, line)
             continue
         expected, slope = newton_schulz(g, name, steps)
         # Each step rounds as a product does, a modest multiple of (m + n) eps, and what follows enlarges that as the largest product of slopes. The Gram matrix has the squares of the singular values
         bound = 4 * (m + n) * eps * (steps + 1) * slope if not gram else 1e4 * (m + n) * eps
         assert np.linalg.norm(q - expected) <= bound, (line, np.linalg.norm(q - expected), bound)
         assert bound < 1e-4 or eps > 1e-10, (line, bound)
-    assert count == (64 if gram else 368), f"{count} cases"
+    assert count == (64 if sys.argv[2:] else 368), f"{count} cases"
+    assert name != "svd" or by_eigenvalues >= 10, f"only {by_eigenvalues} cases by eigenvalues"
 
 
 main()
