@@ -30,10 +30,10 @@ static inline PetscErrorCode MuonMatDenseCUDA(Mat A, const char name[], PetscSca
 
   PetscFunctionBegin;
   *memtype = PETSC_MEMTYPE_HOST;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &host, MATSEQDENSE, MATMPIDENSE, ""));
+  PetscCall(MatDenseGetLocalMatrix(A, &here));
+  PetscCall(PetscObjectTypeCompare((PetscObject)here, MATSEQDENSE, &host));
   if (host) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBindToCPU(A, PETSC_FALSE));
-  PetscCall(MatDenseGetLocalMatrix(A, &here));
   PetscCall(PetscObjectQueryFunction((PetscObject)here, name, &call));
   if (call == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   *memtype = PETSC_MEMTYPE_CUDA;

@@ -79,6 +79,7 @@ static PetscErrorCode MakeStandIn(Mat A)
   s->A     = A;
   s->bytes = (size_t)(ld * n) * sizeof(PetscScalar);
   s->data  = (PetscScalar *)device->allocate(s->bytes);
+  PetscCall(PetscObjectChangeTypeName((PetscObject)A, "seqdensecuda"));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatDenseCUDAGetArray_C", Take));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatDenseCUDAGetArrayRead_C", Take));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatDenseCUDARestoreArray_C", GiveBack));

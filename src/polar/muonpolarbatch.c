@@ -54,7 +54,7 @@ static PetscErrorCode MuonPolarBatchOf_Private(MuonPolar polar, PetscInt n, Muon
 {
   const MuonMemory      memory = task[0]->G.here.memory;
   const MuonKernelReal *real;
-  size_t                s, l, side, *longer;
+  size_t                s, l, side, length, *longer;
   int                   left, same;
   PetscInt              count = 0, most, squares = 0;
 
@@ -64,8 +64,8 @@ static PetscErrorCode MuonPolarBatchOf_Private(MuonPolar polar, PetscInt n, Muon
   *batch = 1;
   if (squares == 0) PetscFunctionReturn(PETSC_SUCCESS);
   while (memory == MUON_HOST && count < PetscMin(n, MUON_KERNEL_LANES)) {
-    MuonPolarSides_Private(task[count], &side, &bytes, &same);
-    if (side != s || bytes != l || same != left) break;
+    MuonPolarSides_Private(task[count], &side, &length, &same);
+    if (side != s || length != l || same != left) break;
     *batch = ++count;
   }
   if (memory == MUON_HOST) PetscFunctionReturn(PETSC_SUCCESS);
