@@ -1142,11 +1142,11 @@ int main(int argc, char **argv)
       table: suffix | nsize | args
         votes_rows | {{2 4}} | -compare rounding -both " -problem_same -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column,bias -sign_direction {{polar momentum gradient adam}}" -each " -sign_update none; -sign_update frobenius; -sign_update spectral; -sign_update polar"
         votes_drawn | {{2 4 6}} | -both " -problem_same -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column -sign_direction momentum -sign_tie random -problem_unseen"
-    # A polar factor of rows as they are spread: each worker has a vote of its own, one worker a step of its own
+    # A polar factor of rows as they are spread, whose products are in no traffic: each worker has a vote of its own, one worker a step of its own
     table: suffix | nsize | args
-      votes_gram     | {{2 4 6}} | -both " -problem_ranks 2 -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column -lmo_polar_type qdwh -sign_direction polar" -a " -muon_layer_tall_assembly gram -muon_layer_entry_assembly gram -muon_layer_column_assembly gram" -b " -problem_mean 2"
-      votes_gram_nan | {{2 4 6}} | -both " -problem_ranks 2 -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks -lmo_polar_type qdwh -sign_direction polar" -a " -muon_layer_tall_assembly gram -problem_bad 1" -b " -problem_mean 2"
-      votes_gram_one | {{2 4 6}} | -compare rounding -both " -problem_ranks 0 -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column -lmo_polar_type qdwh -sign_direction polar -sign_update polar" -a " -muon_layer_tall_assembly gram -muon_layer_entry_assembly gram -muon_layer_column_assembly gram" -b " -problem_mean 0"
+      votes_gram     | {{2 4 6}} | -counted 0 -both " -problem_ranks 2 -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column -lmo_polar_type qdwh -sign_direction polar" -a " -muon_layer_tall_assembly gram -muon_layer_entry_assembly gram -muon_layer_column_assembly gram" -b " -problem_mean 2"
+      votes_gram_nan | {{2 4 6}} | -counted 0 -both " -problem_ranks 2 -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks -lmo_polar_type qdwh -sign_direction polar" -a " -muon_layer_tall_assembly gram -problem_bad 1" -b " -problem_mean 2"
+      votes_gram_one | {{2 4 6}} | -counted 0 -compare rounding -both " -problem_ranks 0 -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column -lmo_polar_type qdwh -sign_direction polar -sign_update polar" -a " -muon_layer_tall_assembly gram -muon_layer_entry_assembly gram -muon_layer_column_assembly gram" -b " -problem_mean 0"
 
     # Where more workers than one scale the majority that is refused
     test:
