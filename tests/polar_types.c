@@ -93,6 +93,7 @@ static PetscErrorCode CheckTogether(MuonPolar polar, PetscBool fails)
   enum {
     MANY = 27
   };
+  TestInput  in[MANY], out[MANY];
   Mat        G[MANY], Q[MANY];
   MuonStatus status[MANY];
   double     alone[MANY][16 * 16], A[16 * 16];
@@ -107,16 +108,18 @@ static PetscErrorCode CheckTogether(MuonPolar polar, PetscBool fails)
     if (fails && k % 7 == 1) PetscCall(TestTune(polar, "precision double"));
     PetscCall(TestApply(polar, m, n, 0, A, MUON_STATUS_OK, alone[k]));
     if (fails && k % 7 == 1) PetscCall(TestTune(polar, "precision single"));
-    PetscCall(TestMat(m, n, k % 2, A, &G[k]));
-    PetscCall(TestMat(m, n, k % 4, NULL, &Q[k]));
+    PetscCall(TestCreate(TEST_MAT, TEST_ALONE, m, n, k % 2, A, &in[k]));
+    PetscCall(TestCreate(TEST_MAT, TEST_ALONE, m, n, k % 4, NULL, &out[k]));
+    G[k] = in[k].mat;
+    Q[k] = out[k].mat;
   }
   PetscCall(MuonPolarApplyMany(polar, MANY, G, Q, status));
   for (int k = 0; k < MANY; k++) {
-    PetscCall(TestMatGet(Q[k], A));
+    PetscCall(TestGet(&out[k], A));
     TestCheck(status[k] == MUON_STATUS_OK && TestFarthest(shapes[k % 3][0] * shapes[k % 3][1], A, alone[k]) == 0.0, "%s: matrix %d of many is %g from its factor alone", ((PetscObject)polar)->type_name, k,
               TestFarthest(shapes[k % 3][0] * shapes[k % 3][1], A, alone[k]));
-    PetscCall(TestMatDestroy(&G[k]));
-    PetscCall(TestMatDestroy(&Q[k]));
+    PetscCall(TestDestroy(&in[k]));
+    PetscCall(TestDestroy(&out[k]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -21,7 +21,7 @@ static const char small[] = "-nanogpt_vocabulary 256 -nanogpt_width 128 -nanogpt
    next to no loss, beside the uncompressed run
 */
 static const char quickstart[] = "-nanogpt_data_suffix .h -nanogpt_data_recursive 0 -nanogpt_holdout files -nanogpt_runs ef21,dense "
-                                 "-nanogpt_sample 400 -nanogpt_temperature 0.5 "
+                                 "-nanogpt_sample 400 -nanogpt_temperature 0.5 -muon_weight_decay 5 "
                                  "-ef21_compressor qsgd -ef21_compressor_bits 4 -ef21_server_compressor qsgd -ef21_server_compressor_bits 4";
 
 /* The experiment of the EF21-Muon paper, for shards of GPT-2 tokens; the steps take 20 tokens a parameter */

@@ -153,7 +153,7 @@ PetscErrorCode MuonDropSums_Private(Muon muon)
   PetscBool some = PETSC_FALSE, same;
 
   PetscFunctionBegin;
-  for (PetscInt l = 0; l < muon->nactive && muon->nshards > 0; l++) some = MuonGetSummed_Private(muon, l) != NULL ? PETSC_TRUE : some;
+  for (PetscInt l = 0; l < muon->nactive && muon->nshards > 0; l++) some = muon->active[l]->ready != NULL ? PETSC_TRUE : some; /* of a group that rests, too: a reset of one rank is an error */
   if (some == PETSC_FALSE || (muon->objective != NULL && muon->computing == PETSC_FALSE)) PetscFunctionReturn(PETSC_SUCCESS);
   /* What some ranks began all must end */
   PetscCall(MuonMeet_Private(muon, MUON_CALL_RESET, 0, &same, &most));
