@@ -245,11 +245,12 @@ PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor c, size_t length, c
    Level: intermediate
 
    Note:
-   It is the factor of `MUONCOMPRESSORDAMPING` and the probability of `MUONCOMPRESSORDROPOUT`. For the others,
-   max(1, floor(ratio N + 1e-9)) of N items are kept: of the entries for `MUONCOMPRESSORTOPK` and
-   `MUONCOMPRESSORRANDK`, of the columns for `MUONCOMPRESSORCOLUMNTOPK` and the rows for
-   `MUONCOMPRESSORROWTOPK`, of the min(m, n) singular triples or directions for `MUONCOMPRESSORRANKK`,
-   `MUONCOMPRESSORTOPSVD` and `MUONCOMPRESSORPOWERSGD` where no rank is set. The default is 0.1.
+   The ratio is the factor of `MUONCOMPRESSORDAMPING` and the probability of `MUONCOMPRESSORDROPOUT`. The
+   other types keep max(1, floor(ratio N + 1e-9)) of N items. The items are the entries for
+   `MUONCOMPRESSORTOPK` and `MUONCOMPRESSORRANDK`, the columns for `MUONCOMPRESSORCOLUMNTOPK`, and the rows
+   for `MUONCOMPRESSORROWTOPK`. They are the min(m, n) singular triples or directions for
+   `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORTOPSVD` and `MUONCOMPRESSORPOWERSGD` if no rank is set. The default
+   is 0.1.
 
 .seealso: `MuonCompressor`, `MuonCompressorSetFromOptions()`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
 @*/
@@ -286,12 +287,12 @@ PetscErrorCode MuonCompressorVisitState(MuonCompressor c, MuonStateVisitor *visi
    Notes:
    A hash of the name is part of every message. A message of another layer is refused.
 
-   All four and the number of the step, and nothing else, choose the random numbers of
-   `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORQSGD` and of natural values: Philox4x32-10 with the seed as its key
-   and the counter (entry / 4, hash of the name, step, sender + 2^31 direction). The coin of
-   `MUONCOMPRESSORDROPOUT` and the seed of `MUONCOMPRESSORRANDK` have the place 2^32 - 1 in it, where no entry
-   is, the first basis of `MUONCOMPRESSORPOWERSGD` the step 2^32 - 1, which no step has. A receiver needs none
-   of them but the name.
+   The random numbers of `MUONCOMPRESSORNATURAL`, of `MUONCOMPRESSORQSGD` and of natural values depend on
+   these four and on the number of the step only. They are those of Philox4x32-10 with the seed as its key and
+   the counter (entry / 4, hash of the name, step, sender + 2^31 direction). The coin of
+   `MUONCOMPRESSORDROPOUT` and the seed of `MUONCOMPRESSORRANDK` have the place 2^32 - 1 in the counter, which
+   no entry has. The first basis of `MUONCOMPRESSORPOWERSGD` has the step 2^32 - 1, which no step has. A
+   receiver needs only the name.
 
 .seealso: `MuonCompressor`, `MuonCompressorSetStep()`, `MuonCompressorEncode()`, `MUONCOMPRESSORNATURAL`
 @*/

@@ -59,13 +59,13 @@ PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor c, PetscInt m, PetscInt 
    Level: advanced
 
    Notes:
-   The message is C(T - R), but T itself where the type is `MUONCOMPRESSORIDENTITY`.
+   The message is C(T - R). With `MUONCOMPRESSORIDENTITY` it is T itself.
 
    It takes effect with `MuonCompressorDecode()`, which receiver and sender both apply to their copies, and with `MuonCompressorCommit()`. Encoding
    changes no state. A second call writes the same bytes.
 
-   Entries that are not finite, or too large for the format of the values or for the product of two factors, are not an error. Nor is a
-   decomposition that fails.
+   Entries that are not finite, or too large for the format of the values or for the product of two factors, are not an error. A
+   decomposition that fails is not an error, either. The message is then not written.
 
 .seealso: `MuonCompressor`, `MuonCompressorGetMaxBytes()`, `MuonCompressorDecode()`, `MuonCompressorCommit()`
 @*/
@@ -221,8 +221,8 @@ PetscErrorCode MuonCompressorCommit(MuonCompressor c)
 
    Note:
    It holds for entries, or a common magnitude, in the normal range of the format of the values, and up to the rounding
-   of `PetscScalar`. With blocks (`MuonCompressorSetBlocks()`) it is the smallest. For a matrix without entries it is
-   1.
+   of `PetscScalar`. With blocks (`MuonCompressorSetBlocks()`) it is the smallest constant of a block. For a matrix
+   without entries it is 1.
 
 .seealso: `MuonCompressor`, `MuonCompressorApply()`, `MuonCompressorSetRatio()`
 @*/

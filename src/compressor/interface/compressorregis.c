@@ -86,8 +86,7 @@ static PetscErrorCode MuonCompressorChanging_Private(PetscObject object, const M
    Level: advanced
 
    Notes:
-   The new type is selected with
-   `MuonCompressorSetType()` or `-compressor name`.
+   `MuonCompressorSetType()` or `-compressor name` selects the new type.
 
    Rows are described in `petscmuon/private/muonparameter.h`.
 

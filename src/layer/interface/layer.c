@@ -24,7 +24,7 @@
   The default is `MUONLAYERLMO`. The others are for parameters without a natural norm ball. They keep their own moments
   at the layer's owner, and workers send them gradients without momentum.
 
-  It is fixed from `MuonSetUp()` to `MuonReset()`.
+  The type is fixed from `MuonSetUp()` to `MuonReset()`.
 
 .seealso: `MuonLayer`, `MuonLayerType`, `MuonLayerGetType()`, `MuonLayerRegister()`
 @*/

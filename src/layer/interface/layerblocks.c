@@ -34,11 +34,11 @@ static PetscBool MuonLayerSameSide_Private(PetscInt count, const PetscInt sizes[
   call. Blocks must be the same on all ranks of the optimizer, which `MuonSetUp()` checks. They are fixed from
   `MuonSetUp()` to `MuonReset()`.
 
-  It is for a matrix that consists of several matrices: queries, keys and values, or their heads; stacked experts; a
-  tensor as the matrices of some of its dimensions. The layer takes the steps of a layer for each block, and the
-  messages are the same except for a header. The norm of the layer is the largest norm of its blocks, the dual norm the
-  sum of their dual norms. The radius of a block has the factor of its own shape. Ratio or rank of a compressor apply
-  to each block. `MUONCOMPRESSORIDENTITY` sends the layer whole.
+  Blocks are for a matrix that consists of several matrices: queries, keys and values, or their heads; stacked experts;
+  a tensor as the matrices of some of its dimensions. The steps are those of one layer for each block, and the messages
+  are the same except for a header. The norm of the layer is the largest norm of its blocks, the dual norm the sum of
+  their dual norms. The radius of a block has the factor of its own shape. Ratio or rank of a compressor apply to each
+  block. `MUONCOMPRESSORIDENTITY` sends the layer whole.
 
   Optimizers other than `MUONLAYERLMO` have no norm. Blocks then matter to compressors only. A vector has one column.
 

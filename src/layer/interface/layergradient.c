@@ -219,7 +219,8 @@ static PetscErrorCode MuonLayerProvideGradient_Private(MuonLayer layer, MuonLaye
   (NaN in debug builds). The matrix is the same object until `MuonReset()`, but its memory changes: a pointer of
   `MatDenseGetArray()` is valid for one step.
 
-  It is zero before the first step. For weights in device memory it is a matrix of their type in that memory.
+  The gradient is zero before the first step. For weights in device memory it is a matrix of their type in
+  that memory.
 
   If the rows of the weights are distributed over the ranks of a worker, it has the same rows, or all of them after
   `MuonLayerSetWholeGradient()`.

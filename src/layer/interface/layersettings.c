@@ -89,8 +89,8 @@ PetscErrorCode MuonLayerSetScale(MuonLayer layer, PetscReal scale)
   Notes:
   It is measured with `-muon_measure_update_rms`. It does not include weight decay.
 
-  For an exact m x n polar factor it is $1/\sqrt{\max(m, n)}$, and with `MUON_SHAPE_FACTOR_MOONLIGHT` 0.2. That factor
-  was made to match AdamW, for which it is 0.2 to 0.4 in practice.
+  For an exact m x n polar factor it is $1/\sqrt{\max(m, n)}$. With `MUON_SHAPE_FACTOR_MOONLIGHT` it is 0.2. This
+  factor was made to match AdamW, whose updates have 0.2 to 0.4 in practice.
 
   References:
 . * - J. Liu et al., Muon is scalable for LLM training, 2025

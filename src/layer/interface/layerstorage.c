@@ -546,7 +546,7 @@ PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
 
   Note:
   In `MUONEF21` with a compressor from server to workers, the workers compute gradients at W, which follows the
-  server's X. Their difference goes to zero with the radius.
+  server's X. The difference X - W goes to zero with the radius.
 
 .seealso: `MuonLayer`, `MuonLayerGetWeights()`, `MuonLayerGetOwner()`, `MUONEF21`
 @*/

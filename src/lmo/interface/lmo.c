@@ -318,9 +318,9 @@ PetscErrorCode MuonLMOComputeNormMatrix(MuonLMO lmo, PetscBool dual, const MuonM
   $t$, and $-\|G\|_* D$ is the sharp operator $G^\sharp$. The result for a zero matrix is zero. An approximate
   `MuonPolar` makes the LMO of the spectral norm approximate.
 
-  Of several largest entries, columns or rows the LMO takes the first in memory order, which for a `Mat` is by columns,
-  on any number of ranks. Rows and columns of zeros stay zero in norms of rows and columns. The result for a parallel
-  matrix is the same as on one rank, up to the rounding of sums over ranks.
+  If several entries, columns or rows are largest, the LMO takes the first of them in memory order, on any number of
+  ranks. For a `Mat` this order is by columns. Rows and columns of zeros stay zero in norms of rows and columns. The
+  result for a parallel matrix is the same as on one rank, up to the rounding of sums over ranks.
 
   The status is the same on all ranks of `G`. An entry of `G` that is NaN or Inf gives `MUON_STATUS_NANORINF`, a failed
   decomposition `MUON_STATUS_LMO`. Both leave `D` unchanged.

@@ -69,8 +69,9 @@ PetscErrorCode MuonSetCheckpoint(Muon muon, const char folder[], PetscInt interv
   Entries of another precision are rounded once to the current precision. `-muon_state_precision` and the precision of
   PETSc may differ from those of the checkpoint. The run is then not the same to the bit.
 
-  What bf16 and int8 round is in the files in single precision, from which it is packed to the same bits. Single precision takes
-  it as it is, and they take what is in single precision, rounded to nearest.
+  The files have the arrays of bf16 and int8 in single precision. Packing these numbers again gives the same bits. A run in
+  single precision uses them unchanged. A run with bf16 or int8 rounds the numbers of a checkpoint of single precision to
+  nearest.
 
 .seealso: `Muon`, `MuonRestartState`, `MuonLoadCheckpoint()`, `MuonSetCheckpoint()`
 @*/

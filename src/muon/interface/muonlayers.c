@@ -77,11 +77,11 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
   worker, and the weights are the same on all ranks.
 
   With a `MATMPIDENSE` its ranks are one worker. Its rows, and those of all state, are distributed by PETSc's layout; a
-  rank may have none. All workers must have the same number of ranks and the same layout, and together be the
-  optimizer's communicator; their weights are the same. This is one matrix on all ranks (as in FSDP and ZeRO-3), or one
-  on each of several groups of ranks (hybrid sharding). Ranks of the same position in their workers exchange their
-  rows. Inside a worker the matrix is assembled for its LMO (`-muon_assembly`). Compressors treat the rows of a rank as
-  a matrix of its own, so that low rank sends its right factors once a rank.
+  rank may have none. All workers must have the same number of ranks, the same layout and the same weights. Together
+  their ranks must be those of the optimizer's communicator. There is one matrix on all ranks (as in FSDP and ZeRO-3),
+  or one on each of several groups of ranks (hybrid sharding). Ranks of the same position in their workers exchange
+  their rows. Inside a worker the matrix is assembled for its LMO (`-muon_assembly`). Compressors treat the rows of a
+  rank as a matrix of its own, so that low rank sends its right factors once a rank.
 
   An optimizer may have layers with different workers.
 

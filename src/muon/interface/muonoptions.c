@@ -242,7 +242,7 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
   Notes:
   A preset sets a type and some keys. Setters that are called later, and the options database, can change single keys\:
   `-muon_preset kj -muon_momentum 0.9` is K. Jordan's Muon with another momentum. Another type than the preset's is an
-  error. Set it before `MuonSetUp()`. It also applies to layers that are added later.
+  error. Set a preset before `MuonSetUp()`. It also applies to layers that are added later.
 
 .vb
   name                 type   momentum, Nesterov   factor     polar factor        decay       exchange                          rate; AdamW: rate, betas, epsilon, decay

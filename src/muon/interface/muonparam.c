@@ -148,8 +148,8 @@ PetscErrorCode MuonChanged_Private(PetscObject object, const MuonParameter *row)
   It acts like the option, immediately, with the same errors. A later `MuonSetFromOptions()` overrides it. A key for
   all layers applies to the layers that were added already.
 
-  A key of another type than the one that is set is an error, which names the type. Keys of an optimizer's type may be
-  set before the type; they apply when it is set.
+  A key of a type that is not set is an error, which names the type. Keys of an optimizer's type may be set before the
+  type; they apply when it is set.
 
 .seealso: `Muon`, `MuonGetParameter()`, `MuonSetFromOptions()`, `MuonObjectSetParameter()`
 @*/
@@ -319,8 +319,8 @@ PetscErrorCode MuonSetSchedule(Muon muon, MuonScheduleType schedule, PetscInt wa
   The Nesterov terms ema and undamped need the style ema, the term sgd the style sgd. All need the momentum at the
   server. Other combinations are errors of `MuonSetUp()` or of the next `MuonStep()`.
 
-  In step s = 0, 1, ... of a warm-up the momentum is start + min(1, s/steps) (momentum - start). It does not change the
-  momentum of a layer with its own value.
+  In step s = 0, 1, ... of a warm-up the momentum is start + min(1, s/steps) (momentum - start). The warm-up does not
+  change the momentum of a layer with its own value.
 
 .seealso: `Muon`, `MuonMomentumStyle`, `MuonNesterovType`, `MuonMomentumAt`, `MuonSetScheduleFunction()`, `MuonSetParameter()`
 @*/

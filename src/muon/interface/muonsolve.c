@@ -137,7 +137,7 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   the gradients and the rate of step s - 1. `MuonProgress()` progresses the messages.
 
   The contents of a layer's gradient after a step are undefined, for every algorithm. The next gradient must set all of
-  its entries. Its memory may change in a step, call `MuonLayerGetGradient()` again.
+  its entries. Its memory may change in a step. Call `MuonLayerGetGradient()` again.
 
   The step is counted, and `MuonGetRate()` gives the next rate, before monitors are called. A monitor that fails does
   not undo the step.
@@ -220,9 +220,9 @@ PetscErrorCode MuonStep(Muon muon)
   Level: beginner
 
   Note:
-  The number of steps includes earlier steps by `MuonStep()` or `MuonSolve()`, and those before a checkpoint that was loaded. If it was set, and no
-  schedule, preset or theory was, the schedule is `MUON_SCHEDULE_LINEAR`\: steps in a norm ball have the length of the radius, and with a constant
-  radius they oscillate around a minimum. If a run diverges, rank 0 prints one line with the reason, unless `-muon_converged_reason` does.
+  The number of steps includes earlier steps by `MuonStep()` or `MuonSolve()`, and those before a checkpoint that was loaded. If this number was
+  set, but no schedule, preset or theory, the schedule is `MUON_SCHEDULE_LINEAR`\: steps in a norm ball have the length of the radius, and with a
+  constant radius they oscillate around a minimum. If a run diverges, rank 0 prints one line with the reason, unless `-muon_converged_reason` does.
 
 .seealso: `Muon`, `MuonStep()`, `MuonSetMaxSteps()`, `MuonGetConvergedReason()`
 @*/

@@ -143,8 +143,8 @@ PetscErrorCode MuonPolarSetOptionsPrefix(MuonPolar polar, const char prefix[])
   With `bf16` the arrays are binary32 and the operands of each product are rounded to bfloat16 (8 bits of
   significand), by oneDNN and the matrix registers of processors that have them; sums are accumulated in
   binary32. The rounded copies are kept, shared by all objects of the process and freed by `PetscFinalize()`.
-  oneDNN caches its code for each shape (`ONEDNN_PRIMITIVE_CACHE_CAPACITY`) and uses `OMP_NUM_THREADS` threads, independent of the BLAS. Set this to
-  one if each core has a rank.
+  oneDNN caches its code for each shape (`ONEDNN_PRIMITIVE_CACHE_CAPACITY`) and uses `OMP_NUM_THREADS` threads, independent of the BLAS. Set
+  `OMP_NUM_THREADS` to one if each core has a rank.
 
   An OpenBLAS that is older than the processor may use kernels for narrower vectors, which are several times slower.
   Products in single precision on the host then use oneDNN, if the library was built with it, and `MuonStep()` warns

@@ -257,11 +257,10 @@ M*/
    An entry is rounded to binary32, then to the nearest power of two, from the middle 1.5 2^a on to the larger one. The
    error of an entry is at most a third of it, besides the rounding to binary32. The constant of contraction is 8/9,
    minus 6e-8 for doubles, in the Frobenius norm and in every norm of the absolute values of the entries. The
-   compressor is biased. `MUONCOMPRESSORNATURAL` is not, with a constant of 7/8.
+   compressor is biased. `MUONCOMPRESSORNATURAL` is unbiased and has the constant 7/8.
 
    Zero stays zero, and subnormal numbers of binary32 become zero. The largest magnitude is 2^127, so that the constant
-   does not hold for entries of 1.5 2^127 and more. An entry takes at most 9 bits, fewer where some powers
-   are frequent.
+   does not hold for entries of 1.5 2^127 and more. An entry takes at most 9 bits, fewer if some powers are frequent.
 
    `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for
    this type.
@@ -325,8 +324,8 @@ M*/
 
    Notes:
    The message is r (T - R) with all entries. Only the format of the values saves bytes. It is the simplest operator
-   that contracts in every norm, by 1 - (1 - r)^2, for theories that require this, as for the servers' messages in the
-   spectral norm.
+   that contracts in every norm, by 1 - (1 - r)^2. Some theories require this, for example for the servers' messages
+   in the spectral norm.
 
    The constant of contraction in the Frobenius norm includes the rounding: 1 - (1 - r)^2 - r^2 / 8 with
    natural values, 1 - (1 - r + u r)^2 for values rounded to nearest with relative errors of at most u, including the

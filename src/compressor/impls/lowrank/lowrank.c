@@ -361,18 +361,20 @@ const MuonParameter MuonCompressorParameters_TopSVD[] = {{"topsvd_schatten", MUO
    is smaller, none for a zero matrix. SLEPc computes a truncated singular value decomposition. If it fails, the status
    is `MUON_STATUS_LMO`.
 
-   With `range` products find a subspace of K dimensions, K + 10 up to K = 64, also in device memory, not for complex matrices. The start Y is Gaussian
-   and new in each message, because the residual has almost no part in the subspace of the last message. With A the matrix in
-   memory, or its transpose where that has the shorter rows, G = A^T A has s rows
-   and the trace t, and Y has l columns. Y becomes orth(T3(2 G/e - I) Y) with Chebyshev's polynomial T3 = 4 x^3 - 3 x and e = t/s,
-   which damps eigenvalues up to the mean. Where 4 l > s, or .4 ||G Y||_F^2 > l t^2/s, few eigenvalues may exceed the mean: then Y
-   becomes orth(G Y) first, and afterwards orth(T2(2 G/e - I) Y) with T2 = 2 x^2 - 1 and the mean of those that are left, e = (t - ||A Y||_F^2)/(s
-   - l), or t/s where that is smaller; orth(G Y) once more where nothing is left but rounding. Where s > 7 l there is another step with T2, at s > 56 l one more, and so on.
-   The message has A Y and Y, restricted to the K leading directions, and represents a projection of A. On Gaussian
-   matrices and on the residuals of the quickstart it has at least .95 of the square that `exact` sends, and all of it if
-   the singular values decay fast. Columns of the size of A's rounding errors are not sent.
-   Entries e and e + 1 of the start, e even, are sqrt(-2 log((w + 1)/2^32)) times cos(2 pi v/2^32) and the sine, where w and
-   v are the random numbers 2^33 + e and 2^33 + e + 1 of the sender, see `MuonCompressorSetStream()`.
+   With `range` products of matrices find a subspace of K dimensions, or of K + 10 up to K = 64. This works in device memory, too, but not for complex
+   matrices. The start Y is Gaussian and new in each message, because the residual has almost no component in the subspace of the last message. A is
+   the matrix in memory, or its transpose if that has the shorter rows. G = A^T A has s rows and the trace t, and Y has l columns. Y becomes orth(T3(2
+   G/e - I) Y) with Chebyshev's polynomial T3 = 4 x^3 - 3 x and e = t/s. This damps eigenvalues up to the mean. If 4 l > s, or .4 ||G Y||_F^2 > l
+   t^2/s, few eigenvalues may exceed the mean. In this case Y becomes orth(G Y) first, and afterwards orth(T2(2 G/e - I) Y) with T2 = 2 x^2 - 1 and
+   the mean of the remaining eigenvalues, e = (t - ||A Y||_F^2)/(s - l), or t/s if that is smaller. If only rounding remains, orth(G Y) is the last
+   step. If s > 7 l there is another step with T2, if s > 56 l one more, and so on.
+
+   The message has A Y and Y, restricted to the K leading directions. It represents a projection of A. On Gaussian matrices and on the residuals of
+   the quickstart it has at least .95 of the square that `exact` sends, and all of it if the singular values decay fast. Columns of the size of A's
+   rounding errors are not sent.
+
+   Entries e and e + 1 of the start, e even, are sqrt(-2 log((w + 1)/2^32)) times cos(2 pi v/2^32) and the sine, where w and v are the random numbers
+   2^33 + e and 2^33 + e + 1 of the sender, see `MuonCompressorSetStream()`.
 
    The constant of contraction in the Frobenius norm is the kept fraction of the min(m, n) triples, with `range` in
    expectation over its start. Natural values, which round both factors independently, multiply it by 47/64. It holds up

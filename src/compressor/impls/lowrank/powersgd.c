@@ -232,10 +232,10 @@ const MuonParameter MuonCompressorParameters_PowerSGD[] = {{"powersgd_sweeps", M
 
    Columns of the size of A's rounding errors are not sent. A matrix of small rank has a short message, and a zero
    matrix one of rank 0, which does not change the state. A column that vanished is Gaussian again in the next message.
-   A column to which A is orthogonal is Gaussian again at once.
+   If A is orthogonal to a column, the column is Gaussian again at once.
 
-   With oversampling, the K leading singular triples of the projection P P^T A on a subspace of K + p columns
-   are sent.
+   With oversampling, the message has the K leading singular triples of the projection P P^T A on a subspace
+   of K + p columns.
 
    The first Q is Gaussian. Its entry (i, k) is sqrt(-2 log((w + 1)/2^32)) cos(2 pi v/2^32), where w and v are
    the random numbers 2 (k n + i) and 2 (k n + i) + 1 of the sender, see `MuonCompressorSetStream()`, with

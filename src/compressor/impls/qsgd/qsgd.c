@@ -267,9 +267,9 @@ const MuonParameter MuonCompressorParameters_QSGD[] = {{"qsgd_block_length", MUO
 
    The compressor is unbiased, and its variance is at most $\omega \|X\|^2$. For blocks of B entries $\omega =
    (\sqrt{1 + (B-1)/s^2} - 1)/2$ with the norm max, and with l2 $\omega = B/(4 s^2)$ where $B < 4 s^2$ and
-   $\sqrt{B}/s - 1$ otherwise. Some matrices reach it, or almost. Rounded scales make it larger, by about eight percent with bf16 and up to four times
-   with natural. Error feedback is proved for $\omega < 1$, where the constant of contraction is $1 - \omega$. With scales that are not natural this
-   holds for blocks of up to
+   $\sqrt{B}/s - 1$ otherwise. Some matrices reach this bound, or almost reach it. Rounded scales make $\omega$ larger, by about eight percent with
+   bf16 and up to four times with natural. Error feedback is proved for $\omega < 1$, where the constant of contraction is $1 - \omega$. With scales
+   that are not natural this holds for blocks of up to
 
    b 3, 4, 5, 6, 7, 8 - max 64, 256, 1024, 4096, 16384, 65536 - l2 32, 128, 512, 2048, 8192, 32768
 

@@ -239,7 +239,7 @@ const MuonParameter MuonCompressorParameters_RowColumn[] = {{"line_norm", MUON_P
    `inf`.
 
    The message has the indices of the columns, then their entries. By the formula of the paper it costs K
-   (32 m + ceil(log2 n)) bits, and 16 for 32 with natural values and bf16.
+   (32 m + ceil(log2 n)) bits, with 16 in place of 32 for natural values and bf16.
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MUONCOMPRESSORROWTOPK`, `MUONCOMPRESSORTOPK`
 M*/

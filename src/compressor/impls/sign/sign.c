@@ -106,7 +106,7 @@ static PetscErrorCode MuonCompressorAlpha_Sign(MuonCompressor c, const MuonArray
    distributed entries, times $1 - e^2$ where the magnitude was written with the relative error e.
    `MuonCompressorGetAlpha()` gives the bound for any X, 1/d, which a matrix with one nonzero entry attains, times 7/8
    with a natural magnitude, 1 - 2^-16 with bf16 and 1 - 2^-48 with single. It holds if the magnitude is in the normal
-   range of its format, which is not certain for a few large entries of many. Error feedback needs no more.
+   range of its format, which is not certain for a few large entries of many. This bound is enough for error feedback.
 
    `-compressor_ratio`, `-compressor_rank` and `-compressor_bits` have no meaning for this type.
 

@@ -375,8 +375,8 @@ static PetscErrorCode MuonCompressorAlpha_Sparse(MuonCompressor c, const MuonArr
    double. Of equal absolute values the first in the order of memory are kept, so that the result does not depend on
    the leading dimension, the machine or the number of ranks.
    The constant of contraction in the Frobenius norm is the kept fraction of the entries, 7/8 of it with natural
-   values. In the spectral norm the compressor is not contractive. With blocks it is the smallest kept fraction of a
-   block; the last block may be shorter. With values of 2 bits none is known.
+   values. In the spectral norm the compressor is not contractive. With blocks the constant is the smallest kept
+   fraction of a block. The last block may be shorter. With values of 2 bits no constant is known.
 
    In a complex matrix an entry is a number. Numbers are kept whole, by their moduli, which are compared in double before
    rounding. Both parts of a number are values of the message, at adjacent positions. Blocks are refused.
@@ -385,9 +385,9 @@ static PetscErrorCode MuonCompressorAlpha_Sparse(MuonCompressor c, const MuonArr
    all, and the mean of the others. With 64 of each 4096 entries these are the entries of a block, as in SparseLoCo. The
    choice of the magnitudes is this library's own.
 
-   The two matrices are read once, rarely twice, and not copied. For K kept entries the scratch memory has K + max(K/4, 4096)
-   values, and a bit for each entry of the matrix. With blocks K is that of a block, with memory for all kept entries; on a
-   device each block has its own kernels.
+   Both matrices are read once, rarely twice, and are not copied. For K kept entries the scratch memory has K + max(K/4,
+   4096) values, and a bit for each entry of the matrix. With blocks K is that of a block, with memory for all kept entries;
+   on a device each block has its own kernels.
 
    The positions are sent as codes of the gaps between them, as a bitmap or as raw numbers, whichever is
    smallest.
@@ -415,10 +415,11 @@ M*/
 
    In a complex matrix numbers are chosen, and both parts of each are sent.
 
-   The message has the seed and the values, but no positions, which the receiver draws again. The seed is a random
-   number of the stream of `MuonCompressorSetStream()` and `MuonCompressorSetStep()`, words 0 and 1 of Philox4x32-10 at
-   the counter (2^32 - 1, hash of the name, step, sender + 2^31 direction). src/wire/README.md defines the positions of
-   a seed. Senders, steps, layers and directions have different seeds. An object has one seed for each step.
+   The message has the seed and the values. It has no positions, because the receiver draws them again. The seed is a
+   random number of the stream of `MuonCompressorSetStream()` and `MuonCompressorSetStep()`, words 0 and 1 of
+   Philox4x32-10 at the counter (2^32 - 1, hash of the name, step, sender + 2^31 direction). src/wire/README.md defines
+   the positions of a seed. Senders, steps, layers and directions have different seeds. An object has one seed for each
+   step.
 
    An entry that is not finite, or too large for the format of the values, makes the message fail, even if it is not
    kept.

@@ -205,8 +205,8 @@ static PetscErrorCode MuonLayerReset_AdamW(MuonLayer layer)
   Level: intermediate
 
   Notes:
-  With t = 1, 2, ... m becomes b1 m + (1-b1) G, v becomes b2 v + (1-b2) G^2, X becomes (1 - rate decay) X -
-  rate (m/(1-b1^t)) / (sqrt(v/(1-b2^t)) + epsilon); rate is learning rate x schedule. Scale and shape factor of the
+  In step t = 1, 2, ... m becomes b1 m + (1-b1) G, v becomes b2 v + (1-b2) G^2, X becomes (1 - rate decay) X - rate
+  (m/(1-b1^t)) / (sqrt(v/(1-b2^t)) + epsilon); rate is learning rate x schedule. Scale and shape factor of the
   layer apply to norm balls only.
 
   The learning rate is that of `-muon_adamw_learning_rate`, 1e-3 by default, independent of `-muon_learning_rate`.

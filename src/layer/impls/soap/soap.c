@@ -179,8 +179,8 @@ static PetscErrorCode MuonLayerGetFlops_SOAP(MuonLayer layer, PetscLogDouble *fl
 
   The first step only computes the first bases. It does not change the weights, not even by decay. Step $k + 1$ uses the powers $k$. New bases are
   computed at the end of the first step and then at the end of every `interval` steps. The columns of $Q$, and $V$ with them, are then sorted by the
-  diagonal of $Q^T L Q$. The new basis is that of LAPACK's `syevd`, or with qr $L Q$ orthonormalized. $M$ is transformed from the old basis to the new
-  one.
+  diagonal of $Q^T L Q$. The new basis is that of LAPACK's `syevd`. With qr it is $L Q$, orthonormalized. $M$ is transformed from the old basis to the
+  new one.
 
   The learning rate and the weight decay are those of `-muon_adamw_learning_rate` and `-muon_adamw_weight_decay`. Scale and shape factor of the layer
   are not used. Blocks of a layer (`MuonLayerSetBlocks()`) have their own bases.
@@ -188,7 +188,8 @@ static PetscErrorCode MuonLayerGetFlops_SOAP(MuonLayer layer, PetscLogDouble *fl
   The layer's owner keeps this state, in the precision of the optimizer's state, on the host. It has two matrices of the layer's shape, two of
   $m \times m$ and two of $n \times n$ numbers. A vector, and a matrix with rows on several ranks, are errors. Parameters take effect at the next step.
 
-  The state is `soap.mean`, `soap.square`, `soap.rows.covariance`, `soap.rows.basis`, `soap.columns.covariance`, `soap.columns.basis` and `soap.steps` in `MuonGetLayerState()`, with blocks that of block b with `[b]`.
+  The state is `soap.mean`, `soap.square`, `soap.rows.covariance`, `soap.rows.basis`, `soap.columns.covariance`, `soap.columns.basis` and `soap.steps`
+  in `MuonGetLayerState()`. With blocks, `[b]` follows these names for block b.
 
   References:
 . * - SOAP, https://arxiv.org/abs/2409.11321

@@ -187,8 +187,8 @@ M*/
   (|G_{ij}|/c_j)^{p^*-1} \mathrm{sign}(G_{ij})$. In the limits $q = 1$ keeps the column with the largest $c_j$
   alone, the first of several,
   $q = \infty$ gives every column that is not zero the weight 1, $p = 1$ keeps the largest entry of a kept
-  column, in the lowest row of several, and $p = \infty$ gives signs. For $p = q = 1$ the entry is, of several
-  that are largest, the first in the order of the memory. Zero columns stay zero.
+  column, in the lowest row of several, and $p = \infty$ gives signs. For $p = q = 1$ the entry is the first
+  of the largest in the order of the memory. Zero columns stay zero.
 
   The exponents (1,1), (1,inf), (2,1), (2,2), (2,inf) and (inf,inf) are the norms `MUONLMOL1`,
   `MUONLMOCOLSUM`, `MUONLMOL21`, `MUONLMOFROBENIUS`, `MUONLMOCOLUMN` and `MUONLMOMAX`.

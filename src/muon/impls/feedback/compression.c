@@ -138,14 +138,15 @@ static PetscErrorCode EF21MeterCollect_Private(Muon muon, EF21Meter *meter)
 
   Notes:
   `MuonEF21GetLayerCompression()` returns the figures. They cost four norms of each layer, in the layer's own norm or
-  its dual. For norms of singular values these are singular value decompositions, which take longer than the step
-  itself. Every rank gathers ten numbers a layer from each rank. The norms need scratch memory of the size of the
-  largest layer and its LMO, which owners of layers have anyway. The event in `-log_view` is `MuonMeasure`. If this is
-  off, nothing is computed.
+  its dual. Norms of singular values need singular value decompositions, which take longer than the step itself. Every
+  rank gathers ten numbers a layer from each rank. The norms need scratch memory of the size of the largest layer and
+  its LMO, which owners of layers have anyway. The event in `-log_view` is `MuonMeasure`. If the setting is off,
+  nothing is computed.
 
-  The line for messages up has 1 - alpha of `MuonCompressorGetAlpha()` if it is known. Then it has, for the Frobenius norm and for the dual norm of
-  the layer, the measured contraction $\|C(x) - x\|^2 / \|x\|^2$ of $x = M_j - G_j$ and the remaining lag $\|M_j - G_j\|$, each as mean and worst over
-  the workers. The line for messages down has the same for $x = X - W$ in the Frobenius norm and in the norm of the layer, with the lag $\|X - W\|$.
+  The line for messages up has 1 - alpha of `MuonCompressorGetAlpha()` if it is known. It also has the measured contraction $\|C(x) - x\|^2 / \|x\|^2$
+  of $x = M_j - G_j$ and the remaining lag $\|M_j - G_j\|$, for the Frobenius norm and for the dual norm of the layer. Each is given as mean and worst
+  over the workers. The line for messages down has the same for $x = X - W$ in the Frobenius norm and in the norm of the layer, and the lag
+  $\|X - W\|$.
 
   The theory of EF21-Muon requires contraction in the dual norm from the workers' compressors and in the norm itself
   from the servers' compressors. But alpha holds in the Frobenius norm. Top-K can have a contraction of 1 or more in
@@ -231,8 +232,8 @@ PetscErrorCode MuonEF21GetLayerCompression(Muon muon, MuonLayer layer, MuonEF21C
 
   Notes:
   The error comes from rounding. Its order is the roundoff of the state times the number of steps; a larger one means
-  that messages were lost. A checkpoint measures it, too. The workers send their estimates uncompressed for it, which
-  `MuonGetTraffic()` counts. Layers whose messages are the momentum itself have no estimates.
+  that messages were lost. A checkpoint measures the error, too. For a measurement the workers send their estimates
+  uncompressed. `MuonGetTraffic()` counts them. Layers whose messages are the momentum itself have no estimates.
 
 .seealso: `Muon`, `MUONEF21`
 @*/

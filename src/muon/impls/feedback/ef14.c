@@ -66,7 +66,7 @@ static PetscErrorCode MuonVisitState_EF14(Muon muon, MuonShard *shard, MuonState
 . -ef14_compressor_layers types  - layers that the two apply to (lmo|all); others are sent uncompressed, unless a layer has its own key
 . -ef14_compressor_min_entries n - smaller layers are sent uncompressed, unless a layer has its own key
 . -ef14_downlink downlink        - how servers send new weights (weights|step), as for `MUONEF21`
-- -ef14_feedback delta           - part of the compression error that is added to the next gradient, from 0 to 1
+- -ef14_feedback delta           - fraction of the compression error that is added to the next gradient, from 0 to 1
 
   Level: beginner
 
@@ -76,17 +76,17 @@ static PetscErrorCode MuonVisitState_EF14(Muon muon, MuonShard *shard, MuonState
   c_j      =  C_j(g_j + e_j)               sent to the layer's server
   e_j becomes delta (g_j + e_j - c_j)
 .ve
-  the server of a layer, with momentum mu and t^s = learning rate x schedule x scale x shape factor\:
+  The server of a layer computes, with momentum mu and t^s = learning rate x schedule x scale x shape factor\:
 .vb
   M becomes mu M + (1-mu) mean of c_j
   X becomes X + t^s D                      D the point of the unit ball where <M,D> is least
   S      =  C(X - W)                       sent to every worker
 .ve
-  and every worker\: W becomes W + S.
+  Every worker replaces W by W + S.
 
-  The default delta = 1 is the error feedback of 2014. With 0 nothing is remembered, which is naive compression and may
-  diverge. In between the error decays. With the compressor identity there is no error, e_j is not stored, and the
-  steps are those of `MUONDENSE`.
+  The default delta = 1 is the error feedback of 2014. With 0 the error is dropped. This is naive compression, which
+  may diverge. With values between 0 and 1 the error decays. With the compressor identity there is no error, e_j is not
+  stored, and the steps are those of `MUONDENSE`.
 
   `MUONEF21` sends differences of the momentum instead. These become small when the momentum converges, while the
   messages here have the size of gradients to the end. On one problem of three workers with different gradients, EF21

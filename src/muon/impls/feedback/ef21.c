@@ -200,16 +200,16 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   R_j      =  C_j(M_j - G_j)          sent to the layer's server
   G_j becomes G_j + R_j
 .ve
-  the server of a layer, with t^s = learning rate x schedule x scale x shape factor\:
+  The server of a layer computes, with t^s = learning rate x schedule x scale x shape factor\:
 .vb
   G becomes G + mean of R_j
   X becomes X + t^s D                 D the point of the unit ball where <G,D> is least
   S      =  C(X - W)                  sent to every worker
 .ve
-  and every worker\: W becomes W + S. Sender and receiver add the same decoded message to their copies, so that the
+  Every worker replaces W by W + S. Sender and receiver add the same decoded message to their copies, so that the
   copies stay equal.
 
-  With the compressor identity messages are the matrices themselves, and copies that equal another matrix are not
+  With the compressor identity the messages are the matrices themselves. A copy that equals another matrix is not
   stored.
 
   With `-ef21_downlink step` S is D itself in its natural format, and every worker computes W = (1 - rate decay) W +

@@ -530,12 +530,12 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
   last step\:    C_j becomes M_j
   then\:         C becomes the mean of the C_j
 .ve
-  C_j belongs to the worker, C is shared. Both begin at 0, so that the first round does not use them. C is the weights of a second
-  layer of the outer optimizer, called NAME.control, with that optimizer's exchange, downlink and compressors. With `MUONEF21` the
-  difference between C_j and the server's estimate of it is compressed, and C is the mean of the estimates. `MUONEF14` has no
-  estimates and sends the C_j uncompressed. Layers whose optimizer has its own moments, as AdamW, do not use control variates. A
-  round sends twice as much of a layer. A layer takes three more matrices, and the outer optimizer's state for one more.
-  `-outer_muon_delay 1` and `-outer_muon_clip` are errors.
+  C_j belongs to the worker, C is shared. Both begin at 0, so that the first round does not use them. C is stored as the weights
+  of a second layer of the outer optimizer, called NAME.control, with that optimizer's exchange, downlink and compressors. With
+  `MUONEF21` the difference between C_j and the server's estimate of it is compressed, and C is the mean of the estimates.
+  `MUONEF14` has no estimates and sends the C_j uncompressed. Layers whose optimizer has its own moments, as AdamW, do not use
+  control variates. A round sends twice as much of a layer. A layer takes three more matrices, and the outer optimizer's state for
+  one more. `-outer_muon_delay 1` and `-outer_muon_clip` are errors.
 
   Between the exchanges each worker has its own weights, and `MuonGetLoss()` gives the mean of the workers' losses at
   these. The exchange belongs to the last step of a round. If it diverges, the shared weights do not change. A worker
@@ -544,9 +544,9 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
 
   With `-local_stagger` the layers form min(H, number of layers) parts with about the same number of bytes, largest layers first. The exchanges of
   the parts are spread evenly over the H steps of a round; the last part follows the last step. Each layer is exchanged once in H steps, and its
-  round lasts from exchange to exchange. `MuonView()` prints the step of each layer's exchange, the monitor the number of exchanged layers. At the
-  end of a run only the last part has shared weights; the layers of `MuonLocalGetOuter()` have all of them. `-outer_muon_delay 1` and
-  `-outer_ef21_init gradient` are errors.
+  round lasts from exchange to exchange. `MuonView()` prints the step of each layer's exchange, and the monitor prints the number of exchanged
+  layers. At the end of a run only the last part has shared weights; the layers of `MuonLocalGetOuter()` have all of them. `-outer_muon_delay 1`
+  and `-outer_ef21_init gradient` are errors.
 
   With `-outer_muon_delay 1` the messages of a round travel during the next one (`MuonProgress()`). Worker j began the
   round at S_j. The gradient of round r is d_j = S_j - W_j. The worker continues at W_j = W - d_j, the next S_j, where

@@ -227,7 +227,7 @@ static PetscErrorCode MuonDestroy_Sign(Muon muon)
 
   By default a tie leaves the entry unchanged, as in the theory (sign(0) = 0). plus and minus move all ties in one
   direction by a whole step. random counts the first worker's vote, or its opposite, once more. A random bit decides
-  between them, which all workers draw from `-muon_seed`, the step, the name of the layer and the index of the entry.
+  between the two. All workers draw it from `-muon_seed`, the step, the name of the layer and the index of the entry.
   This has no bias, gives opposite steps for opposite gradients, sends one bit an entry down, and has the errors of one
   worker fewer.
 
@@ -259,7 +259,7 @@ static PetscErrorCode MuonDestroy_Sign(Muon muon)
   and of this library, may be an ascent direction. There is a 4 x 4 matrix G with <G, sign(polar(G))> < 0, so that f(X) = <G, X> grows
   with every step, for every learning rate; `tutorials/ex4.c` shows it. Whether this happens also depends on the method for the polar
   factor. The theorem of the paper is for the direction gradient with the update frobenius; `-muon_theory smooth_stochastic` uses its
-  rate. `MUONEF21` with the compressor sign sends as little and converges.
+  rate. `MUONEF21` with the compressor sign sends as few bits and converges.
 
   References:
 + * - SignMuon\: Communication-Efficient Distributed Muon Optimization, arXiv:2605.16311

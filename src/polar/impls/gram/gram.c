@@ -198,9 +198,10 @@ const MuonParameter MuonPolarParameters_Gram[] = {MUON_POLAR_POLYNOMIALS_ROWS,
   `MUONPOLARNEWTONSCHULZ` takes $15 a^2 b + 5 a^3$.
 
   By default there is one restart after step 2, if this keeps the condition number of the factor $Q$ below 128.
-  Otherwise there are as few restarts as do, as late as possible\: after step 6 for the ten steps of `quintic`, after
-  step 10 for the fifteen of `cubic`. The rule follows a negative eigenvalue of $-4 \cdot 10^{-4}$, which rounding may
-  leave in the Gram matrix, through the polynomials. Numbers beyond the last step but one have no effect.
+  Otherwise there are as few restarts as this needs, as late as possible\: after step 6 for the ten steps of
+  `quintic`, after step 10 for the fifteen of `cubic`. The rule follows a negative eigenvalue of $-4 \cdot 10^{-4}$,
+  which rounding may leave in the Gram matrix, through the polynomials. Numbers beyond the last step but one have no
+  effect.
 
   A step without a restart pays for $b > a$ and needs four matrices of the shorter side. For $2 b < 3 a + \min(b, 512)$
   these are more than $a^2 + 3 a b$ entries in all. The method then restarts after each step, for any value of the

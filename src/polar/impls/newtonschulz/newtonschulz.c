@@ -44,14 +44,14 @@ const MuonParameter MuonPolarParameters_NewtonSchulz[] = {MUON_POLAR_POLYNOMIALS
   deepseekv4    10     [1,1.0005]     [1,1.0005]     [1,1.0005]
   cubic5        5      [0.774,1.300]  [0.774,1.300]  [0.119,1.300]
 .ve
-  and exact zeros stay zero. Values above one are outside the unit ball of the spectral norm, with `kj`, as in the
-  original Muon, by a fifth.
+  and exact zeros stay zero. Values above one are outside the unit ball of the spectral norm. With `kj`, as in the
+  original Muon, they exceed it by a fifth.
 
   The set `aol` divides row $i$ of the normalized matrix, on its shorter side, by $(\sum_j |A_{ij}|)^{1/2}$
   first. That bounds its singular values by one and flattens them, but the factor is that of the rescaled
   matrix, not of `G`. Its first polynomial is negative above 0.88. The rescaled singular values of Gaussian matrices
-  stay below. Those of a matrix with orthogonal rows, or of rank one, do not, and its factor has the wrong sign, with
-  singular values of -1.08. This set is for comparison only.
+  stay below 0.88. A matrix with orthogonal rows, or of rank one, has larger ones. Its factor has the wrong sign,
+  with singular values of -1.08. This set is for comparison only.
 
   The Frobenius norm is a safe bound of the largest singular value, up to $\sqrt{\min(m,n)}$ times too large.
   `MUON_POLAR_NORMALIZATION_SPECTRAL` divides by an estimate instead, which saves steps. SignMuon's PolarNS has both. A

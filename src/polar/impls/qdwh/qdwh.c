@@ -278,8 +278,8 @@ static PetscErrorCode MuonPolarView_QDWH(MuonPolar polar, PetscViewer viewer)
   rank needs twice its part and two matrices of the shorter side $s$. If ranks have less than $s$ of the longer side,
   the weights are those of $c = 100$, with Cholesky factors only. This takes more steps, about eleven for $10^{-14}$.
 
-  Zero singular values stay zero, but rounding errors of them would become one. If the result is not orthogonal to
-  working accuracy, a singular value decomposition as in `MUONPOLARSVD` replaces it, which is right for matrices
+  Zero singular values stay zero, but their rounding errors would become one. If the result is not orthogonal to
+  working accuracy, a singular value decomposition as in `MUONPOLARSVD` replaces it. This is correct for matrices
   without full rank. A parallel matrix is gathered on its first rank for this. `MuonPolarView()` and `-info` show it.
 
   In device memory the steps are the same, with the vendor's library. A distributed matrix without full rank is

@@ -20,10 +20,10 @@ static PetscErrorCode MuonPolarGetFlops_SVD(MuonPolar polar, PetscInt m, PetscIn
   The factor is $\sum u_i v_i^T$ over the singular values above $\max(m,n)\, \epsilon\, \sigma_1$. Without full rank it
   is the canonical partial isometry.
 
-  The solver `lapack` is the right one for all singular triples. It first reduces the matrix to the triangular factor
-  of its QR factorization. SLEPc's iterative solvers compute small singular values less accurately. If one does not
-  find all triples, LAPACK is used, as `MuonPolarView()` and `-info` show. The default tolerance is the roundoff of
-  $\sigma_1$, see `-lmo_polar_svd_tol`. `-lmo_polar_svd_nsv` is an error.
+  The solver `lapack` is the best one for all singular triples. It first reduces the matrix to the triangular factor
+  of its QR factorization. SLEPc's iterative solvers compute small singular values less accurately. If a solver does
+  not find all triples, LAPACK is used, as `MuonPolarView()` and `-info` show. The default tolerance is the roundoff
+  of $\sigma_1$, see `-lmo_polar_svd_tol`. `-lmo_polar_svd_nsv` is an error.
 
   A parallel matrix is gathered on the first rank of its communicator, which computes the factor and sends the rows
   back. This rank needs memory for the whole matrix and its decomposition. The other methods need no such rank.

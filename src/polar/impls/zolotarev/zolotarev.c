@@ -550,10 +550,10 @@ const MuonParameter MuonPolarParameters_Zolotarev[] = {
   l = 1e-4   0.791  0.375   0.153   0.0605  9.4e-3  1.5e-3
 .ve
 
-  The tolerance determines $l$, and the number of poles by the fewest flops. $l = 10^{-3}$ gives 3 poles for 0.07 and 4
-  for 0.02. Below 0.0188 $l = 3 \cdot 10^{-3}$ gives 4 poles for 0.01. Below 0.005 $l = 10^{-3}$ again, in double
-  precision. The default is single precision above 0.005, as long as the smallest shift $c_1$ is at least $10^{-6}$.
-  Single precision can be set below that, and `MuonPolarView()` then says so. `tf32` is an error.
+  The tolerance determines $l$, and the number of poles that takes the fewest flops. $l = 10^{-3}$ gives 3 poles for
+  0.07 and 4 for 0.02. Below 0.0188 $l = 3 \cdot 10^{-3}$ gives 4 poles for 0.01. Below 0.005 it is $l = 10^{-3}$
+  again, in double precision. The default is single precision above 0.005, as long as the smallest shift $c_1$ is at
+  least $10^{-6}$. Single precision can be set below that, and `MuonPolarView()` then says so. `tf32` is an error.
 
   With `bf16`, on the host, the matrix is rounded to bfloat16 once. Its Gram matrix and the inverses are kept in single precision.
   Their sum is multiplied in two parts of 8 bits each. The result is the factor of the rounded matrix, whose singular values differ
@@ -566,7 +566,7 @@ const MuonParameter MuonPolarParameters_Zolotarev[] = {
 
   Real matrices on one host with $s \le 16$ and at most 1024 entries are computed in the lanes of vectors by the
   library's own products, up to 8 of one shape at once, in single precision with 4 poles. The result does not depend on
-  the number. It differs by rounding from that of the BLAS.
+  the number of matrices. It differs by rounding from that of the BLAS.
 
   A larger matrix on one host in the precision of the arithmetic is not copied. Several ranks share the poles. A rank needs
   three times its part of the matrix, and the square of the shorter side once for one pole, three times for several.
