@@ -94,7 +94,7 @@ benchmarks: lib $(BENCH_PROGRAMS) $(RESIDUALS)
 
 # Installation
 SHARED_FILES   = LICENSE $(addprefix share/petscmuon/,Makefile.user CMakeLists.txt lab/README.md python/pyproject.toml) $(wildcard share/petscmuon/python/petscmuon/*.py)
-TUTORIAL_FILES = $(shell find tutorials -name '*.[ch]' -o -name '*.inc' -o -name '*.cxx' -o -name '*.F90' -o -name '*.py' -o -name '*.md' -o -name '*.txt' -o -name makefile)
+TUTORIAL_FILES = $(shell find tutorials -name '*.[ch]' -o -name '*.inc' -o -name '*.cxx' -o -name '*.F90' -o -name '*.py' -o -name '*.ipynb' -o -name '*.md' -o -name '*.txt' -o -name makefile)
 DEST = $(DESTDIR)$(PREFIX)
 OTHER_LIBRARY  = $(DEST)/lib/lib$(filter-out $(NAME),petscmuon petscmuon_complex).$(SL_LINKER_SUFFIX)
 install: lib $(MODULE)

@@ -15,7 +15,7 @@ install PREFIX=/somewhere DESTDIR="$here/stage"
 (cd "$prefix" && find . | sort) > prefix.list
 (cd "$here/stage/somewhere" && find . | sort) > stage.list
 cmp prefix.list stage.list
-for name in man/man3/MuonStep.3 petscmuon/tutorials/ex1.c petscmuon/tutorials/nanogpt/README.md; do
+for name in man/man3/MuonStep.3 petscmuon/tutorials/ex1.c petscmuon/tutorials/torch.ipynb petscmuon/tutorials/nanogpt/README.md; do
   [ -s "$prefix/share/$name" ] || { echo "$name was not installed"; exit 1; }
 done
 # What is installed can be moved and knows nothing of the tree it came from
