@@ -34,7 +34,7 @@ def program(command, **_):
 
 class Recovery(unittest.TestCase):
   def run_it(self, *more):
-    sys.argv = ["recovery.py", "--program", "./program", "--store", "store", "--size", "16", "--instances", "3", "--tuning", "2", *more]
+    sys.argv = ["recovery.py", "--program", "./program", "--store", "store", "--size", "16", "--instances", "3", "--tuning", "2", "--seeds", "1", *more]
     out, err = StringIO(), StringIO()
     with redirect_stdout(out), redirect_stderr(err):
       recovery.main()

@@ -263,7 +263,7 @@ def main():
   parser.add_argument("--program", default="./recovery")
   parser.add_argument("--library", default="libpetscmuon.so", help="what -dll_append loads")
   parser.add_argument("--size", type=int, default=64)
-  parser.add_argument("--seeds", type=int, default=1)
+  parser.add_argument("--seeds", type=int, default=5)
   parser.add_argument("--instances", type=int, default=10, help="matrices of a seed")
   parser.add_argument("--tuning", type=int, default=3, help="matrices of the seed of the tuning")
   parser.add_argument("--minutes", type=float, default=math.inf, help="begin no run after this time")
