@@ -6,7 +6,6 @@ import ast
 import os
 import re
 import subprocess
-import sys
 
 ROOT = os.environ["PETSCMUON_DIR"]
 with open(os.path.join(ROOT, "config", "packaging", "spack", "package.py")) as f:
@@ -49,12 +48,13 @@ text = re.sub(r"{{ (\w+) }}", lambda match: values[match.group(1)], text)
 text = re.sub(r"{{ (\w+)\(.*?\) }}", r"\1", text)
 try:
   import yaml
-  meta = yaml.safe_load(text)
+  assert set(yaml.safe_load(text)) == {"package", "source", "build", "requirements", "test", "about"}
 except ImportError:
-  sys.exit(0)
-for command in meta["build"]["script"]:
-  first, *rest = command.replace("$PREFIX", os.path.abspath("conda")).split()
-  assert first == "make", command
-  make([rest[0]] + [word for word in rest if word.startswith("PREFIX=")], [word for word in rest[1:] if not word.startswith("PREFIX=")])
-versions = {re.search(r"=3\.\d+\.\*=real\*", one).group(0) for one in meta["requirements"]["host"] + meta["requirements"]["run"] if re.match("petsc|slepc", one)}
-assert len(versions) == 1, versions  # of one number
+  pass
+commands = re.findall(r"^    - (make .*)", text[text.index("\nbuild:"):text.index("\nrequirements:")], re.M)
+assert [command.split()[1] for command in commands] == ["lib", "check", "install"], commands
+for command in commands:
+  target, *words = command.replace("$PREFIX", os.path.abspath("conda")).split()[1:]
+  make([target] + [word for word in words if word.startswith("PREFIX=")], [word for word in words if not word.startswith("PREFIX=")])
+versions = re.findall(r"^    - (?:petsc|slepc) (.*)", text, re.M)
+assert len(versions) == 4 and len(set(versions)) == 1 and re.match(r"=3\.\d+\.\*=real\*$", versions[0]), versions  # of one number
