@@ -1,4 +1,4 @@
-# Untried: Spack was not at hand. tests/install/run-recipes.py parses this and runs its commands of make
+# Untried: Spack was not at hand. tests/install/run-recipes.py parses this and tries its commands of make by make -n
 from spack.package import *
 
 
