@@ -353,6 +353,7 @@ static PetscErrorCode MuonLayerSetGradient_Private(MuonLayer layer, MuonLayerSto
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   if (G != NULL || array != NULL) PetscCall(MuonLayerCheckStorage_Private(layer, storage, "MuonLayerSetGradient"));
   if (G != NULL) PetscCall(MuonLayerCheckGradient_Private(layer, G));
+  view = layer->shape;
   PetscCall(MuonLayerOpen_Private(layer, G, array, PETSC_FALSE, &view));
   PetscCall(MuonLayerCheckMemory_Private(((PetscObject)layer)->name, layer->shape.memory, "a gradient", view.data));
   PetscCall(MuonLayerClose_Private(layer, G, PETSC_FALSE, &view));
