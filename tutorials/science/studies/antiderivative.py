@@ -6,7 +6,6 @@ method's rate, or other number, is chosen with the seed 101 at full length, from
 reported; a seed is data and initial weights, the same for all methods. A study that was stopped goes on with the same command.
 """
 
-import argparse
 import math
 import os
 import shlex
@@ -15,10 +14,9 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
-from runs import Runs, T95, TUNING, chosen, geometric, interval, tune  # noqa: E402
+from runs import Runs, carry_out, T95, TUNING, chosen, geometric, interval, tune  # noqa: E402
 
 COLUMNS = ("options", "seed", "machine", "commit", "error", "deviation", "rule", "passes", "seconds", "bytes", "loss", "history")
 PUBLISHED = 5.01e-3 # with 40000 steps
@@ -211,24 +209,7 @@ class Report:
 
 
 def main():
-  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument("--program", default="./antiderivative")
-  parser.add_argument("--mpiexec", default="mpiexec --oversubscribe", help="what starts two ranks")
-  parser.add_argument("--passes", type=int, default=10000, help="over the data, of a run")
-  parser.add_argument("--functions", type=int, default=10000, help="to train with")
-  parser.add_argument("--seeds", type=int, default=5)
-  parser.add_argument("--minutes", type=float, default=math.inf, help="begin no run after this time")
-  parser.add_argument("--store", default=os.path.join(ROOT, "share", "petscmuon", "doc", "studies", "science"), help="folder that has, or gets, antiderivative.csv and the report")
-  parser.add_argument("--machine", default="", help="what lines say of the machine")
-  parser.add_argument("--commit", default="", help="what lines say that the program was built from")
-  parser.add_argument("--report", action="store_true", help="run nothing, and report what is finished")
-  options = parser.parse_args()
-  os.makedirs(options.store, exist_ok=True)
-  study = Study(options)
-  if not options.report:
-    study.everything()
-  options.report = True
-  Report(study).write()
+  carry_out(__doc__, "antiderivative", Report, Study, {"--mpiexec": ("mpiexec --oversubscribe", "what starts two ranks"), "--passes": (10000, "over the data, of a run"), "--functions": (10000, "to train with")})
 
 
 if __name__ == "__main__":

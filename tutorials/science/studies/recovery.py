@@ -6,7 +6,6 @@ measurements, by the mean logarithm of the errors, from a grid of factor sqrt(10
 of measurements with --instances matrices. A study that was stopped goes on with the same command.
 """
 
-import argparse
 import math
 import os
 import shlex
@@ -15,10 +14,9 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
-from runs import Runs, TUNING, chosen, geometric, tune  # noqa: E402
+from runs import Runs, carry_out, TUNING, chosen, geometric, tune  # noqa: E402
 
 COLUMNS = ("options", "seed", "machine", "commit", "errors", "gradients", "seconds")
 SUCCESS = 1e-3
@@ -259,25 +257,7 @@ class Report:
 
 
 def main():
-  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument("--program", default="./recovery")
-  parser.add_argument("--library", default="libpetscmuon.so", help="what -dll_append loads")
-  parser.add_argument("--size", type=int, default=64)
-  parser.add_argument("--seeds", type=int, default=5)
-  parser.add_argument("--instances", type=int, default=10, help="matrices of a seed")
-  parser.add_argument("--tuning", type=int, default=3, help="matrices of the seed of the tuning")
-  parser.add_argument("--minutes", type=float, default=math.inf, help="begin no run after this time")
-  parser.add_argument("--store", default=os.path.join(ROOT, "share", "petscmuon", "doc", "studies", "science"), help="folder that has, or gets, recovery.csv and the report")
-  parser.add_argument("--machine", default="", help="what lines say of the machine")
-  parser.add_argument("--commit", default="", help="what lines say that the program was built from")
-  parser.add_argument("--report", action="store_true", help="run nothing, and report what is finished")
-  options = parser.parse_args()
-  os.makedirs(options.store, exist_ok=True)
-  study = Study(options)
-  if not options.report:
-    study.everything()
-  options.report = True
-  Report(study).write()
+  carry_out(__doc__, "recovery", Report, Study, {"--library": ("libpetscmuon.so", "what -dll_append loads"), "--size": (64, "rows and columns"), "--instances": (10, "matrices of a seed"), "--tuning": (3, "matrices of the seed of the tuning")})
 
 
 if __name__ == "__main__":

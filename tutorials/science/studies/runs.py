@@ -1,10 +1,12 @@
 """What the studies of this folder share: finished runs as lines of a csv, rates from a grid that grows, intervals."""
 
+import argparse
 import csv
 import math
 import os
 import sys
 
+STORE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))), "share", "petscmuon", "doc", "studies", "science")
 TUNING = 101 # the seed with which rates are chosen; it is not reported
 T95 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26, 20: 2.09, 30: 2.05, 40: 2.02} # Student's, of so many values
 
@@ -71,3 +73,24 @@ def geometric(errors):
   """The geometric mean of errors and its 95% interval."""
   mean, half = interval([math.log10(e) if e > 0 and math.isfinite(e) else math.nan for e in errors])
   return 10 ** mean, 10 ** (mean - half), 10 ** (mean + half)
+
+
+def carry_out(doc, name, report, study, own):
+  """The main program of the study with that name: runs what is missing, unless --report is given, and reports. own is {option: (default, help)} beside those of all studies."""
+  parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument("--program", default="./" + name)
+  for key, (default, text) in own.items():
+    parser.add_argument(key, type=type(default), default=default, help=text)
+  parser.add_argument("--seeds", type=int, default=5)
+  parser.add_argument("--minutes", type=float, default=math.inf, help="begin no run after this time")
+  parser.add_argument("--store", default=STORE, help="folder that has, or gets, %s.csv and the report" % name)
+  parser.add_argument("--machine", default="", help="what lines say of the machine")
+  parser.add_argument("--commit", default="", help="what lines say that the program was built from")
+  parser.add_argument("--report", action="store_true", help="run nothing, and report what is finished")
+  options = parser.parse_args()
+  os.makedirs(options.store, exist_ok=True)
+  made = study(options)
+  if not options.report:
+    made.everything()
+  options.report = True
+  report(made).write()
