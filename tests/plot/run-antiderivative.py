@@ -2,7 +2,6 @@
 #TEST requires: numpy matplotlib
 """Tests the program of the study of the antiderivative: what it runs, what it chooses, intervals and verdicts, a study that was stopped, and that the report in the manual is that of its file."""
 
-import importlib.util
 import math
 import os
 import shutil
@@ -12,11 +11,11 @@ import unittest
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-STORE = os.path.join(ROOT, "share", "petscmuon", "doc", "studies", "science")
-SPEC = importlib.util.spec_from_file_location("antiderivative", os.path.join(ROOT, "tutorials", "science", "studies", "antiderivative.py"))
-antiderivative = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(antiderivative)
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+import science  # noqa: E402
+
+antiderivative = science.load("antiderivative")
 
 STARTED = []
 
@@ -40,7 +39,9 @@ def program(command, **_):
   return subprocess.CompletedProcess(command, 0, "relative error %.3e, deviation 1e-3; 2.0e-04 by the trapezoidal rule\npasses 400 seconds 1.5 bytes 3e6 loss 1e-6\nhistory 20:0.5 40:0.4\n" % error, "")
 
 
-class Antiderivative(unittest.TestCase):
+class Antiderivative(science.Tests, unittest.TestCase):
+  module, name, page = antiderivative, "antiderivative", "antiderivative.md"
+
   def run_it(self, *more):
     sys.argv = ["antiderivative.py", "--program", "./program", "--store", "store", "--passes", "400", *more]
     out, err = StringIO(), StringIO()
@@ -101,24 +102,6 @@ class Antiderivative(unittest.TestCase):
     report, _ = self.run_it("--report")
     self.assertIn("- Gauss-Newton of TAO, `brgn`: its number is not chosen yet\n", report)
     self.assertIn("- SOAP: seeds 3\n", report)
-
-  def test_program(self):
-    antiderivative.subprocess.run = self.run
-    with open("program", "w") as f:
-      f.write("#!/bin/sh\necho no; exit 3\n")
-    os.chmod("program", 0o755)
-    with self.assertRaisesRegex(SystemExit, "(?s)antiderivative.py: ./program .*\nno"):
-      self.run_it()
-
-  def test_manual(self):
-    antiderivative.Report.draw = self.draw
-    os.mkdir("store")
-    shutil.copy(os.path.join(STORE, "antiderivative.csv"), "store")
-    sys.argv = ["antiderivative.py", "--store", "store", "--report"]
-    antiderivative.main()
-    with open(os.path.join(STORE, "antiderivative.md")) as ours, open(os.path.join("store", "antiderivative.md")) as made:
-      self.assertEqual(made.read(), ours.read())
-    self.assertEqual(os.path.exists(os.path.join("store", "antiderivative.svg")), os.path.exists(os.path.join(STORE, "antiderivative.svg")))
 
 
 if __name__ == "__main__":

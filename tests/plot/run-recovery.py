@@ -2,7 +2,6 @@
 #TEST requires: numpy matplotlib
 """Tests the program of the study of low-rank recovery: the exact curve, tuning, a study that was stopped, and that the report in the manual is that of its file."""
 
-import importlib.util
 import math
 import os
 import shutil
@@ -12,11 +11,11 @@ import unittest
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-STORE = os.path.join(ROOT, "share", "petscmuon", "doc", "studies", "science")
-SPEC = importlib.util.spec_from_file_location("recovery", os.path.join(ROOT, "tutorials", "science", "studies", "recovery.py"))
-recovery = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(recovery)
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+import science  # noqa: E402
+
+recovery = science.load("recovery")
 
 STARTED = []
 
@@ -32,7 +31,9 @@ def program(command, **_):
   return subprocess.CompletedProcess(command, 0, "errors %s\ngradients 7 seconds 0.5\n" % " ".join(["%g" % error] * int(words["-recovery_instances"])), "")
 
 
-class Recovery(unittest.TestCase):
+class Recovery(science.Tests, unittest.TestCase):
+  module, name, page = recovery, "recovery", "report.md"
+
   def run_it(self, *more):
     sys.argv = ["recovery.py", "--program", "./program", "--store", "store", "--size", "16", "--instances", "3", "--tuning", "2", "--seeds", "1", *more]
     out, err = StringIO(), StringIO()
@@ -82,24 +83,6 @@ class Recovery(unittest.TestCase):
     report, _ = self.run_it("--report")
     self.assertIn("- L-BFGS of TAO, `lmvm`, rank 1: 124, 99, 78, 62, 50\n", report)
     self.assertIn("| Muon, nuclear | 0.001 | (0), (0), (0), (0), 0 of 3 | above 124 |", report)
-
-  def test_program(self):
-    recovery.subprocess.run = self.run
-    with open("program", "w") as f:
-      f.write("#!/bin/sh\necho no; exit 3\n")
-    os.chmod("program", 0o755)
-    with self.assertRaisesRegex(SystemExit, "(?s)recovery.py: ./program .*\nno"):
-      self.run_it()
-
-  def test_manual(self):
-    recovery.Report.draw = self.draw
-    os.mkdir("store")
-    shutil.copy(os.path.join(STORE, "recovery.csv"), "store")
-    sys.argv = ["recovery.py", "--store", "store", "--report"]
-    recovery.main()
-    with open(os.path.join(STORE, "report.md")) as ours, open(os.path.join("store", "report.md")) as made:
-      self.assertEqual(made.read(), ours.read())
-    self.assertEqual(os.path.exists(os.path.join("store", "recovery.svg")), os.path.exists(os.path.join(STORE, "recovery.svg")))
 
 
 if __name__ == "__main__":
