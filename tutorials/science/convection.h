@@ -1,4 +1,4 @@
-/* Convection u_t + 40 u_x = 0, u periodic in x, u(x, 0) = sin(x): points, and the network of convection.inc in single and double precision */
+/* Convection u_t + speed u_x = 0, u periodic in x, u(x, 0) = sin(x): points, and the network of convection.inc in single and double precision */
 #pragma once
 
 #include <petscblaslapack.h>
@@ -6,7 +6,6 @@
 #include <string.h>
 #include "normal.h"
 
-#define SPEED   40
 #define GRID_X  257 /* of x from 0 to 2 pi */
 #define GRID_T  101 /* of t from 0 to 1 */
 #define INSIDE  ((GRID_X - 2) * (GRID_T - 1))
@@ -28,12 +27,12 @@ typedef enum {
 
 typedef struct {
   PetscInt all[3], end[3]; /* residuals of all ranks; this rank's points, one kind after the other, end here */
-  double  *x, *t;
+  double   speed, *x, *t;
 } Points;
 
-static inline double Solution(double x, double t)
+static inline double Solution(double speed, double x, double t)
 {
-  return sin(x - SPEED * t);
+  return sin(x - speed * t);
 }
 
 /* A point of the grid */
@@ -44,7 +43,7 @@ static inline void Place(PetscInt i, PetscInt j, double *x, double *t)
 }
 
 /* All points of the boundaries, and so many of the interior, none twice. The ranks get residuals in turn */
-static inline PetscErrorCode CreatePoints(PetscRandom random, PetscInt interior, Points *points)
+static inline PetscErrorCode CreatePoints(PetscRandom random, PetscReal speed, PetscInt interior, Points *points)
 {
   const PetscInt all[3] = {GRID_T, GRID_X, interior};
   PetscMPIInt    size, rank;
@@ -53,6 +52,7 @@ static inline PetscErrorCode CreatePoints(PetscRandom random, PetscInt interior,
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  points->speed = (double)speed;
   PetscCall(PetscMalloc1(INSIDE, &list));
   PetscCall(PetscMalloc2(2 * GRID_T + GRID_X + interior, &points->x, 2 * GRID_T + GRID_X + interior, &points->t));
   for (PetscInt i = 0; i < INSIDE; i++) list[i] = i;
