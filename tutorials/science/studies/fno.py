@@ -174,7 +174,7 @@ class Report:
 
 
 def main():
-  carry_out(__doc__, "fno", Report, Study, {"--mpiexec": ("mpiexec --oversubscribe", "what starts two ranks"), "--epochs": (20, "of a run"), "--functions": (1000, "to train with"), "--methods": ("", "to make runs of, all by default")})
+  carry_out(__doc__, "fno", Report, Study, {"--mpiexec": ("mpiexec --oversubscribe", "what starts two ranks"), "--epochs": (10, "of a run"), "--functions": (1000, "to train with"), "--methods": ("", "to make runs of, all by default")})
 
 
 if __name__ == "__main__":
