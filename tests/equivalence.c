@@ -984,8 +984,8 @@ int main(int argc, char **argv)
     nsize: {{1 2 3 4}}
     args: -steps 5 -state -memory -signs -measures -all " -problem_layers square,tall,wide,row,gain,embed,entry -muon_type ef21 -muon_count_entropy -muon_layer_wide_scale 1.5 -muon_layer_row_weight_decay 0.3" -a " -ef21_downlink step"
     table: suffix | args
-      downlink        | -sent -both " -muon_exchange_mode gather -muon_learning_rate 0.03 -muon_weight_decay 0.1 -muon_exchange_type {{star layerwise replicated}}" -each " -lmo_type nuclear; -lmo_type l1; -lmo_type l21; -lmo_type rowsum; -lmo_type colsum"
-      downlink_sums   | -sent -both " -muon_learning_rate 0.03" -each " -lmo_type nuclear -muon_exchange_type star -muon_exchange_mode reduce; -lmo_type rowsum -muon_exchange_type layerwise -muon_exchange_mode reduce; -lmo_type l21 -muon_exchange_type replicated -muon_exchange_mode allreduce"
+      downlink        | -sent -counted -both " -muon_exchange_mode gather -muon_learning_rate 0.03 -muon_weight_decay 0.1 -muon_exchange_type {{star layerwise replicated}}" -each " -lmo_type nuclear; -lmo_type l1; -lmo_type l21; -lmo_type rowsum; -lmo_type colsum"
+      downlink_sums   | -sent -counted -both " -muon_learning_rate 0.03" -each " -lmo_type nuclear -muon_exchange_type star -muon_exchange_mode reduce; -lmo_type rowsum -muon_exchange_type layerwise -muon_exchange_mode reduce; -lmo_type l21 -muon_exchange_type replicated -muon_exchange_mode allreduce"
       downlink_zeros  | -both " -problem_zeros -problem_noise 0 -muon_learning_rate 0.25 -muon_exchange_mode gather" -each " -lmo_type nuclear -muon_exchange_type star; -lmo_type colsum -muon_exchange_type layerwise; -lmo_type l1 -muon_exchange_type replicated; -lmo_type l21 -muon_exchange_type star; -lmo_type rowsum -muon_exchange_type layerwise"
       downlink_blocks | -both " -muon_layer_square_blocks_rows 2,4 -muon_layer_square_blocks_columns 3,3 -lmo_type nuclear"
     # A layer sends a difference, so that nothing is computed directly where every rank serves

@@ -354,43 +354,6 @@ static PetscErrorCode CheckIdentity(const Identity *identity)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Presets set keys of layers, which a key of the user's has the last word of */
-static PetscErrorCode CheckPresets(void)
-{
-  static const char *const presets[][4] = {
-    {"muoneq", "rows", ""}, {"normuon", "none", "normuon_row"}, {"nanochat", "rows", "frobenius,normuon_long"}, {"soap-muon", "soap", ""}, {"soap", "none", "", "qr"},
-  };
-
-  PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(presets); k++) {
-    const char *const key[] = {"muon_layer_w_before", "muon_layer_w_after", "muon_layer_free_before", "muon_layer_w_soap_basis"}, *const expected[] = {presets[k][1], presets[k][2], "columns", presets[k][3]};
-    Muon muon;
-    Mat  W[2];
-
-    PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
-    for (int l = 0; l < 2; l++) {
-      PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 3, 4, NULL, &W[l]));
-      PetscCall(MatZeroEntries(W[l]));
-      PetscCall(MuonAddLayer(muon, l == 0 ? "w" : "free", W[l], NULL));
-    }
-    PetscCall(PetscOptionsSetValue(NULL, "-muon_layer_free_before", "columns"));
-    PetscCall(MuonSetPreset(muon, presets[k][0]));
-    PetscCall(MuonSetFromOptions(muon));
-    for (int i = 0; i < (presets[k][3] != NULL ? 4 : 3); i++) {
-      char      value[64];
-      PetscBool same;
-
-      PetscCall(MuonGetParameter(muon, key[i], value, sizeof(value)));
-      PetscCall(PetscStrcmp(value, expected[i], &same));
-      PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Preset %s: %s is \"%s\", expected \"%s\"", presets[k][0], key[i], value, expected[i]);
-    }
-    PetscCall(MuonDestroy(&muon));
-    for (int l = 0; l < 2; l++) PetscCall(MatDestroy(&W[l]));
-  }
-  PetscCall(PetscOptionsClearValue(NULL, "-muon_layer_free_before"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* For what is refused of a layer of one column */
 static PetscErrorCode SetUpVector(void)
 {
@@ -419,7 +382,6 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-only", only, sizeof(only), NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-vector", &vector, NULL));
   if (vector) PetscCall(SetUpVector());
-  if (only[0] == '\0') PetscCall(CheckPresets());
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Identities) && only[0] == '\0'; k++) PetscCall(CheckIdentity(&Identities[k]));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Examples); k++) {
     PetscCall(PetscStrcmp(only, Examples[k].name, &same));

@@ -21,6 +21,7 @@
      curvature 0              gradients do not depend on the weights, so that sums of them are exact
      ready PATTERN            in what order MuonLayerGradientReady() is called
      routine 0                gradients are there before the step, and no routine is called
+     prefix P                 of the optimizer's keys
      setup 0                  the caller, or the first step, sets the optimizer up
      breaks ROUTINE           objective, after half of its layers, monitor, validation, poststep or csv, a file on a full disk, fails once, in break_step (1),
      break_rank R             on this rank or, -1, on all. The step is an error on all; it was taken, unless the objective failed
@@ -50,10 +51,12 @@
 
 #include <petscmuon.h>
 #include <petscmuon/private/muonkernelsdevice.h>
+#include <petscmuon/private/muonimpl.h>
 #include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/petscmuonimpl.h>
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 #include "fails.h"
 #include "number_common.h"
@@ -196,6 +199,42 @@ typedef struct {
   PetscInt         products; /* calls of a device in the last step, */
   double           fetched;  /* and bytes that came from it */
 } Problem;
+
+/* Options of one number each: an integer, a truth or a real */
+static const struct {
+  const char *name;
+  char        kind;
+  size_t      at;
+} ProblemNumbers[] = {{"break_step", 'i', offsetof(Problem, breakstep)},
+                      {"break_rank", 'i', offsetof(Problem, breakrank)},
+                      {"noise", 'i', offsetof(Problem, noise)},
+                      {"bad", 'i', offsetof(Problem, bad)},
+                      {"bad_sign", 'i', offsetof(Problem, badsign)},
+                      {"edit", 'i', offsetof(Problem, edit)},
+                      {"half", 'i', offsetof(Problem, half)},
+                      {"mismatch", 'i', offsetof(Problem, mismatch)},
+                      {"overflow", 'i', offsetof(Problem, overflow)},
+                      {"huge", 'i', offsetof(Problem, huge)},
+                      {"fails", 'i', offsetof(Problem, fails)},
+                      {"bad_layer", 'i', offsetof(Problem, badlayer)},
+                      {"own", 'b', offsetof(Problem, own)},
+                      {"told", 'b', offsetof(Problem, told)},
+                      {"mismatch_entry", 'b', offsetof(Problem, entry)},
+                      {"bad_loss", 'b', offsetof(Problem, badloss)},
+                      {"bad_zero", 'b', offsetof(Problem, zero)},
+                      {"apart", 'b', offsetof(Problem, apart)},
+                      {"alone", 'b', offsetof(Problem, alone)},
+                      {"single", 'b', offsetof(Problem, single)},
+                      {"device", 'b', offsetof(Problem, device)},
+                      {"whole", 'b', offsetof(Problem, whole)},
+                      {"same", 'b', offsetof(Problem, same)},
+                      {"weighted", 'b', offsetof(Problem, weighted)},
+                      {"curvature", 'b', offsetof(Problem, curvature)},
+                      {"zeros", 'b', offsetof(Problem, zeros)},
+                      {"unseen", 'b', offsetof(Problem, unseen)},
+                      {"routine", 'b', offsetof(Problem, routine)},
+                      {"scale", 'r', offsetof(Problem, scale)},
+                      {"optimum", 'r', offsetof(Problem, optimum)}};
 
 /* A multiple of 2^-10 in [-1, 1) */
 static inline double ProblemNumber(PetscInt a, PetscInt b, PetscInt c, PetscInt d)
@@ -947,44 +986,23 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
   PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_breaks", ProblemBreakNames, 6, &breaks, NULL));
   p->breaks    = (ProblemBreaks)breaks;
   p->breakstep = 1;
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_break_step", &p->breakstep, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_break_rank", &p->breakrank, NULL));
-  p->storage = (ProblemStorage)storage;
-  p->ready   = (ProblemReady)ready;
+  p->storage   = (ProblemStorage)storage;
+  p->ready     = (ProblemReady)ready;
   p->routine = p->curvature = PETSC_TRUE;
-  p->scale = p->optimum     = 1;
-  p->noise                  = 2;
+  p->scale = p->optimum = 1;
+  p->noise              = 2;
   p->bad = p->badlayer = p->huge = p->fails = p->overflow = p->edit = p->mismatch = p->half = -1;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_mean", &mean, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_noise", &p->noise, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_bad", &p->bad, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_bad_sign", &p->badsign, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_edit", &p->edit, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_own", &p->own, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_half", &p->half, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_told", &p->told, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_mismatch", &p->mismatch, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_mismatch_entry", &p->entry, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_overflow", &p->overflow, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_huge", &p->huge, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_fails", &p->fails, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_bad_loss", &p->badloss, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_bad_zero", &p->zero, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_apart", &p->apart, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_alone", &p->alone, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_bad_layer", &p->badlayer, NULL));
-  PetscCall(PetscOptionsGetReal(NULL, NULL, "-problem_scale", &p->scale, NULL));
-  PetscCall(PetscOptionsGetReal(NULL, NULL, "-problem_optimum", &p->optimum, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_single", &p->single, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_device", &p->device, NULL));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(ProblemNumbers); k++) {
+    char *const field = (char *)p + ProblemNumbers[k].at;
+    char        key[64];
+
+    PetscCall(PetscSNPrintf(key, sizeof(key), "-problem_%s", ProblemNumbers[k].name));
+    if (ProblemNumbers[k].kind == 'i') PetscCall(PetscOptionsGetInt(NULL, NULL, key, (PetscInt *)field, NULL));
+    else if (ProblemNumbers[k].kind == 'b') PetscCall(PetscOptionsGetBool(NULL, NULL, key, (PetscBool *)field, NULL));
+    else PetscCall(PetscOptionsGetReal(NULL, NULL, key, (PetscReal *)field, NULL));
+  }
   PetscCheck(p->device == PETSC_FALSE || (MuonDeviceGet() != NULL && MuonDeviceGet()->start() == NULL), PETSC_COMM_WORLD, PETSC_ERR_SUP, "There is no device");
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_whole", &p->whole, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_same", &p->same, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_weighted", &p->weighted, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_curvature", &p->curvature, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_zeros", &p->zeros, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_unseen", &p->unseen, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_routine", &p->routine, NULL));
   p->mean  = mean == 0 ? p->size : (PetscMPIInt)mean;
   p->first = p->rank / p->mean * p->mean;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -994,8 +1012,9 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
 static inline PetscErrorCode ProblemCreate(Problem *p, PetscReal shake, PetscInt seed)
 {
   PetscMPIInt ranks[PROBLEM_LAYERS];
-  double      sum   = 0;
-  PetscBool   setup = PETSC_TRUE;
+  double      sum = 0;
+  char        prefix[16];
+  PetscBool   setup = PETSC_TRUE, given;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(p, sizeof(*p)));
@@ -1007,6 +1026,8 @@ static inline PetscErrorCode ProblemCreate(Problem *p, PetscReal shake, PetscInt
   PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, p->rank % p->mean, p->rank, &p->comm));
   PetscCallMPI(MPI_Comm_split(p->comm, p->alone ? p->rank % ranks[0] : 0, p->rank, &p->across));
   PetscCall(MuonCreate(p->across, &p->muon));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-problem_prefix", prefix, sizeof(prefix), &given));
+  if (given) PetscCall(MuonSetOptionsPrefix(p->muon, prefix));
   for (PetscInt l = 0; l < p->n; l++) {
     const PetscBool spread = p->mean == 1 && ranks[l] > 1 ? PETSC_TRUE : PETSC_FALSE;
 
@@ -1112,5 +1133,131 @@ static inline PetscErrorCode ProblemGetRows(const Problem *p, PetscInt number, c
   if (what == NULL) a = l->weights;
   for (PetscInt e = 0; e < m * n; e++) rows[e] = *kept ? ProblemGet(&a, e / n, e % n) : 0;
   PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As these options say and no others */
+static inline PetscErrorCode ProblemCreateWith(Problem *p, const char options[])
+{
+  PetscOptions database;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsCreate(&database));
+  PetscCall(PetscOptionsPush(database));
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(ProblemCreate(p, 0, 0));
+  PetscCall(PetscOptionsPop());
+  PetscCall(PetscOptionsDestroy(&database));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All that is kept on this rank, with its names, the weights and the number of the step */
+typedef struct {
+  size_t bytes, room;
+  char  *data;
+} ProblemImage;
+
+static inline PetscErrorCode ProblemImageAdd(ProblemImage *image, size_t bytes, const void *data)
+{
+  PetscFunctionBegin;
+  if (image->bytes + bytes > image->room) {
+    image->room = 2 * (image->bytes + bytes);
+    PetscCall(PetscRealloc(image->room, &image->data));
+  }
+  PetscCall(PetscMemcpy(image->data + image->bytes, data, bytes));
+  image->bytes += bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A step that was refused may have made what is kept from the first one on, of zeros */
+static inline PetscErrorCode ProblemImageVisit(MuonStateVisitor *visitor, const MuonState *state)
+{
+  size_t zeros = 0;
+
+  PetscFunctionBegin;
+  while (zeros < state->bytes && ((const char *)state->data)[zeros] == 0) zeros++;
+  if (state->scratch || zeros == state->bytes) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ProblemImageAdd((ProblemImage *)visitor->ctx, strlen(state->name), state->name));
+  PetscCall(ProblemImageAdd((ProblemImage *)visitor->ctx, state->bytes, state->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemTakeImage(const Problem *p, ProblemImage *image)
+{
+  MuonStateVisitor visitor;
+  PetscInt         step;
+  PetscBool        kept;
+  double          *rows;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(image, sizeof(*image)));
+  PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
+  visitor.visit = ProblemImageVisit;
+  visitor.ctx   = image;
+  PetscCall(MuonVisitState(p->muon, &visitor));
+  for (PetscInt l = 0; l < p->n; l++) {
+    const PetscInt d = p->layer[l].weights.count * p->layer[l].shape->n;
+
+    PetscCall(PetscMalloc1(d, &rows));
+    PetscCall(ProblemGetRows(p, l, NULL, rows, &kept));
+    PetscCall(ProblemImageAdd(image, (size_t)d * sizeof(*rows), rows));
+    PetscCall(PetscFree(rows));
+  }
+  PetscCall(MuonGetStepNumber(p->muon, &step));
+  PetscCall(ProblemImageAdd(image, sizeof(step), &step));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Everything is as it was, which is given back */
+static inline PetscErrorCode ProblemCheckImage(const Problem *p, ProblemImage *before, const char name[], const char what[])
+{
+  ProblemImage now;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemTakeImage(p, &now));
+  PetscCheck(now.bytes == before->bytes && memcmp(now.data, before->data, now.bytes) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: other bits, %zu and %zu bytes of state", name, what, now.bytes, before->bytes);
+  PetscCall(PetscFree(now.data));
+  PetscCall(PetscFree(before->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemCheckSame(const Problem *p, const Problem *q, const char name[], const char what[])
+{
+  ProblemImage expected;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemTakeImage(q, &expected));
+  PetscCall(ProblemCheckImage(p, &expected, name, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemCheckReason(const Problem *p, MuonConvergedReason expected, const char name[], const char what[])
+{
+  MuonConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetConvergedReason(p->muon, &reason));
+  PetscCheck(reason == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: %s, expected %s", name, what, MuonConvergedReasons[reason], MuonConvergedReasons[expected]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A step of p that something disturbs, which counts on this rank how often it did and goes with stop(): where it did on any rank the step fails so, leaves no trace, and is taken again. Then p is where q is, which nothing disturbs */
+static inline PetscErrorCode ProblemDisturbed(Problem *p, Problem *q, const PetscInt *done, void (*stop)(void), MuonConvergedReason wrong, const char name[], const char what[], PetscInt *all)
+{
+  ProblemImage before;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemTakeImage(p, &before));
+  PetscCall(MuonStep(p->muon));
+  (*stop)();
+  PetscCallMPI(PMPI_Allreduce(done, all, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCall(ProblemCheckReason(p, *all > 0 ? wrong : MUON_CONVERGED_ITERATING, name, what));
+  if (*all > 0) {
+    PetscCall(ProblemCheckImage(p, &before, name, what));
+    PetscCall(MuonStep(p->muon));
+    PetscCall(ProblemCheckReason(p, MUON_CONVERGED_ITERATING, name, "the step after"));
+  } else PetscCall(PetscFree(before.data));
+  PetscCall(MuonStep(q->muon));
+  PetscCall(ProblemCheckSame(p, q, name, what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
