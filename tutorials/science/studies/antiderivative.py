@@ -25,14 +25,14 @@ COLUMNS = ("options", "seed", "machine", "commit", "error", "deviation", "rule",
 # program: of the problem, and prefix of its options. cost: of a pass of TAO in steps of Muon, by processor time; subset: options of what TAO sees; repeats: of the published run
 PROBLEMS = {
   "antiderivative": {
-    "program": "antiderivative", "published": 5.01e-3, "passes": 10000, "functions": 10000, "matrices": ("branch.W0", "branch.W1", "trunk.W1"), "scale": "10", "cost": 1, "subset": "", "repeats": True,
+    "program": "antiderivative", "command": "antiderivative.py", "published": 5.01e-3, "anchor": "Published: %.2e after 40000 steps of Adam.", "passes": 10000, "functions": 10000, "matrices": ("branch.W0", "branch.W1", "trunk.W1"), "scale": "10", "cost": 1, "subset": "", "repeats": True,
     "title": "A DeepONet for the antiderivative",
     "text": "s' = u, s(0) = 0: from 100 values of u to s anywhere. %d functions to train with, 1000 to test with; the error is the mean of the relative L2 errors on 100 points.",
     "equal": "Every method has %d passes over the data, the published one four times as many.", "pass": "A pass is a gradient, or a product with the Jacobian or its transpose.",
     "simple": "the trapezoidal rule with the same 100 values",
   },
   "diffusion-reaction": {
-    "program": "reaction", "published": 9.71e-3, "passes": 30000, "functions": 5000, "cost": 4, "subset": " -reaction_subset 1000", "repeats": False,
+    "program": "reaction", "command": "antiderivative.py --problem diffusion-reaction", "published": 9.71e-3, "anchor": "Published: %.2e after 120000 steps of Adam.", "passes": 30000, "functions": 5000, "cost": 4, "subset": " -reaction_subset 1000", "repeats": False,
     "matrices": tuple("branch.W%d" % l for l in range(5)) + tuple("trunk.W%d" % l for l in range(1, 5)), "scale": "7.07",
     "title": "A DeepONet for diffusion and reaction",
     "text": "u_t = 0.01 u_xx + 0.01 u^2 + f(x) on the unit square, zero at first and at both ends: from 100 values of f to u anywhere. %d functions with 100 values of u each to train with, 100 functions to test with; the error is the mean of the relative L2 errors on 100 x 100 points.",
@@ -85,16 +85,22 @@ def holm(p):
 def numbers(row):
   """Those of a line."""
   marks = [mark.split(":") for mark in row["history"].split()]
-  return dict({key: float(row[key]) for key in ("error", "deviation", "rule", "passes", "seconds", "bytes", "loss")}, history=[(float(n), float(error)) for n, error in marks])
+  return dict({key: float(row[key]) for key in ("error", "deviation", "rule", "passes", "seconds", "bytes", "loss") if key in row}, history=[(float(n), float(error)) for n, error in marks])
 
 
 class Study:
+  """A study of the same kind has methods, columns and a script of its own, options of a run, and what a run prints: convection.py."""
+  methods, columns, script = METHODS, COLUMNS, "antiderivative.py"
+
   def __init__(self, options):
     if options.problem not in PROBLEMS:
       sys.exit("antiderivative.py: --problem %s: expected one of %s" % (options.problem, ", ".join(PROBLEMS)))
     self.options, self.problem, self.began = options, PROBLEMS[options.problem], time.time()
     self.passes, self.functions = options.passes or self.problem["passes"], options.functions or self.problem["functions"]
-    self.runs = Runs("antiderivative.py", os.path.join(options.store, options.problem + ".csv"), COLUMNS, numbers)
+    self.read()
+
+  def read(self):
+    self.runs = Runs(self.script, os.path.join(self.options.store, self.options.problem + ".csv"), self.columns, numbers)
 
   def words(self, method, rate):
     problem, passes, (_, words, key, _, _) = self.problem, self.passes * (4 if method == "published" else 1), METHODS[method]
@@ -124,22 +130,27 @@ class Study:
     """A run; None where it is not there."""
     return self.runs.get(self.words(method, rate), seed)
 
+  def printed(self, lines):
+    """The columns between commit and history."""
+    _, error, _, deviation, rule = lines["relative"].replace(",", "").replace(";", "").split()[:5]
+    passes, _, seconds, _, sent, _, loss = lines["passes"].split()
+    return error, deviation, rule, passes, seconds, sent, loss
+
   def make(self, method, rate, seed):
     """The run, made where it is missing; None where it may not be made any more."""
     options, found = self.words(method, rate), self.get(method, rate, seed)
     if found or self.options.report or time.time() - self.began > 60 * self.options.minutes:
       return found
-    ranks = METHODS[method][4]
+    ranks = self.methods[method][4]
     command = (shlex.split(self.options.mpiexec) + ["-n", str(ranks)] if ranks > 1 else []) + [self.options.program, "-%s_seed" % self.problem["program"], str(seed)] + shlex.split(options)
     out = subprocess.run(command, capture_output=True, text=True)
     lines = dict(line.split(" ", 1) for line in out.stdout.splitlines() if " " in line)
     try:
-      _, error, _, deviation, rule = lines["relative"].replace(",", "").replace(";", "").split()[:5]
-      passes, _, seconds, _, sent, _, loss = lines["passes"].split()
+      printed = self.printed(lines)
     except (KeyError, ValueError):
-      sys.exit("antiderivative.py: %s\n%s%s" % (" ".join(command), out.stdout, out.stderr))
-    run = self.runs.add(options, seed, self.options.machine, self.options.commit, error, deviation, rule, passes, seconds, sent, loss, lines.get("history", ""))
-    print("%s, seed %d%s: %s after %s passes, %s seconds" % (method, seed, "" if rate is None else ", %s" % (rate,), error, passes, seconds), flush=True)
+      sys.exit("%s: %s\n%s%s" % (self.script, " ".join(command), out.stdout, out.stderr))
+    run = self.runs.add(options, seed, self.options.machine, self.options.commit, *printed, lines.get("history", ""))
+    print("%s, seed %d%s: %s after %d passes, %.0f seconds" % (method, seed, "" if rate is None else ", %s" % (rate,), run["error"], run["passes"], run["seconds"]), flush=True)
     return run
 
   def tuning(self, method):
@@ -148,7 +159,7 @@ class Study:
       run = self.make(method, rate, TUNING)
       return None if run is None else math.log10(run["error"]) if math.isfinite(run["error"]) else 6
 
-    return tune(METHODS[method][3], loss)
+    return tune(self.methods[method][3], loss)
 
   def rate(self, method):
     """The exponent of the best rate; None where the method has none, False where the tuning is not finished."""
@@ -171,7 +182,7 @@ class Study:
 class Report:
   def __init__(self, study):
     self.study, self.out = study, []
-    self.rates = {method: study.rate(method) for method in METHODS}
+    self.rates = {method: study.rate(method) for method in study.methods}
     self.cells = {method: {seed: run for seed in study.seeds(method) for run in [study.get(method, rate, seed)] if run} if rate is not False else {} for method, rate in self.rates.items()}
 
   def against(self):
@@ -189,7 +200,7 @@ class Report:
     against = self.against()
     adjusted = holm({method: values[3] for method, values in against.items()})
     self.out += ["| method | number | error: mean, 95% interval | error beside AdamW's: ratio, 95% interval | | seeds | loss of training | passes | seconds | MB a rank |", "|" + "---|" * 10]
-    for method, (label, _, key, _, ranks) in METHODS.items():
+    for method, (label, _, key, _, ranks) in self.study.methods.items():
       runs, rate, cells = list(self.cells[method].values()), self.rates[method], []
       if runs:
         mean = lambda column: sum(run[column] for run in runs) / len(runs)
@@ -210,7 +221,7 @@ class Report:
       if runs:
         run = runs[min(runs)]
         x, y = zip(*run["history"], (run["passes"], run["error"]))
-        axes.plot(x, y, color="C%d" % list(METHODS).index(method), linewidth=1.2, label=METHODS[method][0].replace("`", ""))
+        axes.plot(x, y, color="C%d" % list(self.study.methods).index(method), linewidth=1.2, label=self.study.methods[method][0].replace("`", ""))
     axes.axhline(self.study.problem["published"], color="gray", linewidth=0.5)
     axes.set(xlabel="passes over the data", ylabel="relative error", xscale="log", yscale="log", title="first seed; the line is the published error")
     axes.legend(fontsize=7)
@@ -220,18 +231,18 @@ class Report:
   def write(self):
     study, options, problem = self.study, self.study.options, self.study.problem
     some = any(self.cells.values())
-    self.out = ["# " + problem["title"], "", " ".join((problem["text"] % study.functions, "Published: %.2e after %d steps of Adam." % (problem["published"], 4 * problem["passes"]), problem["equal"] % study.passes, "Steps of Muon compute in single precision, TAO in double.")), "",
+    self.out = ["# " + problem["title"], "", " ".join((problem["text"] % study.functions, problem["anchor"] % problem["published"], problem["equal"] % study.passes, "Steps of Muon compute in single precision, TAO in double.")), "",
                 "What was expected before the first run, and what it means: [Science](../../science.md). Machine: %s. Commit %s." % (study.runs.values("machine"), study.runs.values("commit")), ""]
     self.table()
-    self.out += ["", problem["pass"] + " Means of errors are geometric, intervals Student's, verdicts of the whole table Holm's at 5%. Seconds are the processor's, of one core beside other programs; MB are a rank's messages, both ways. Zero has the error 1" + (", %s %s" % (problem["simple"], max(run["rule"] for run in study.runs.runs.values())) if study.runs.runs else "") + "."]
+    self.out += ["", problem["pass"] + " Means of errors are geometric, intervals Student's, verdicts of the whole table Holm's at 5%. Seconds are the processor's, of one core beside other programs; MB are a rank's messages, both ways. Zero has the error 1" + (", %s %s" % (problem["simple"], max(run["rule"] for run in study.runs.runs.values())) if study.runs.runs and problem["simple"] else "") + "."]
     self.out += ["", "![Error against passes](%s.svg)" % options.problem] * some + ["", "## Numbers that were chosen", "", "log10 of the error with the seed %d." % TUNING, ""]
-    for method, (label, _, key, first, _) in METHODS.items():
+    for method, (label, _, key, first, _) in self.study.methods.items():
       if key:
         losses = study.tuning(method)
         self.out.append("- %s, `%s`: %s" % (label, key, ", ".join("%s %s" % (number(key, rate), "not run" if losses[rate] is None else "%.3f" % losses[rate]) for rate in sorted(losses))))
-    missing = ["- %s: %s" % (METHODS[method][0], "its number is not chosen yet" if self.rates[method] is False else "seeds %s" % ", ".join(str(seed) for seed in study.seeds(method) if seed not in runs)) for method, runs in self.cells.items() if len(runs) < len(study.seeds(method))]
+    missing = ["- %s: %s" % (self.study.methods[method][0], "its number is not chosen yet" if self.rates[method] is False else "seeds %s" % ", ".join(str(seed) for seed in study.seeds(method) if seed not in runs)) for method, runs in self.cells.items() if len(runs) < len(study.seeds(method))]
     if missing:
-      self.out += ["", "## Not run", "", "`python3 tutorials/science/studies/antiderivative.py%s --program build-installed/tutorials/science/%s` goes on with these:" % ("" if options.problem == "antiderivative" else " --problem " + options.problem, problem["program"]), ""] + missing
+      self.out += ["", "## Not run", "", "`python3 tutorials/science/studies/%s --program build-installed/tutorials/science/%s` goes on with these:" % (problem["command"], problem["program"]), ""] + missing
     with open(os.path.join(options.store, options.problem + ".md"), "w") as f:
       f.write("\n".join(self.out + [""]))
     if some:
