@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 #TEST requires: numpy matplotlib
-"""Tests the program of the study of the antiderivative: what it runs, what it chooses, intervals and verdicts, a study that was stopped, and that the report in the manual is that of its file."""
+"""Tests the program of the studies of the antiderivative and of diffusion and reaction: what it runs, what it chooses, intervals and verdicts, a study that was stopped, and that the report in the manual is that of its file."""
 
 import math
 import os
@@ -24,7 +24,7 @@ def program(command, **_):
   """In the place of the program: AdamW errs by seed / 100 at its best rate, 1e-3; Muon by half of that, but for a thousandth, at 0.1, which is off the first grid; others by as much as AdamW or a little more or less."""
   STARTED.append(command)
   words = {word: following for word, following in zip(command, command[1:] + [""]) if word[:1] == "-"}
-  seed, error = int(words["-antiderivative_seed"]), 0.01
+  seed, error = int(command[[word[-5:] for word in command].index("_seed") + 1]), 0.01
   error *= seed
   if "-muon_learning_rate" in words and "-tao_type" not in words:
     error *= (0.5 + 0.001 * (seed % 2)) * 10 ** abs(math.log10(float(words["-muon_learning_rate"])) + 1)
@@ -43,11 +43,11 @@ class Antiderivative(science.Tests, unittest.TestCase):
   module, name, page = antiderivative, "antiderivative", "antiderivative.md"
 
   def run_it(self, *more):
-    sys.argv = ["antiderivative.py", "--program", "./program", "--store", "store", "--passes", "400", *more]
+    sys.argv = ["antiderivative.py", "--program", "./program", "--store", "store", "--passes", "400", *self.problem, *more]
     out, err = StringIO(), StringIO()
     with redirect_stdout(out), redirect_stderr(err):
       antiderivative.main()
-    with open(os.path.join("store", "antiderivative.md")) as f:
+    with open(os.path.join("store", self.page)) as f:
       return f.read(), err.getvalue()
 
   def setUp(self):
@@ -70,8 +70,8 @@ class Antiderivative(science.Tests, unittest.TestCase):
 
   def test_study(self):
     report, _ = self.run_it()
-    self.assertIn("-antiderivative_decay", STARTED[0]) # the published settings first, with four times the steps
-    self.assertEqual(STARTED[0][STARTED[0].index("-muon_max_steps") + 1], "1600")
+    published = [command for command in STARTED if "-antiderivative_decay" in command] # with four times the steps
+    self.assertEqual([command[command.index("-muon_max_steps") + 1] for command in published], ["1600"] * 5)
     mean = math.prod(range(1, 6)) ** 0.2
     self.assertIn("| AdamW | 0.001 | %.2e, " % (0.01 * mean), report)
     self.assertRegex(report, r"\| Muon \| 0.1 \| [^|]*\| 0.50, 0.50 to 0.50 \| better \| 5 \|")
@@ -102,6 +102,31 @@ class Antiderivative(science.Tests, unittest.TestCase):
     report, _ = self.run_it("--report")
     self.assertIn("- Gauss-Newton of TAO, `brgn`: its number is not chosen yet\n", report)
     self.assertIn("- SOAP: seeds 3\n", report)
+
+
+class Reaction(Antiderivative):
+  name, page, problem = "diffusion-reaction", "diffusion-reaction.md", ["--problem", "diffusion-reaction"]
+
+  def test_study(self):
+    """What differs: passes of TAO, of which four steps are one, over a subset, and one published run."""
+    report, _ = self.run_it()
+    self.assertTrue(all("-reaction_seed" in command and not any("antiderivative" in word for word in command) for command in STARTED))
+    self.assertEqual([command[command.index("-muon_max_steps") + 1] for command in STARTED if "-reaction_decay" in command], ["1600"])
+    for command in STARTED:
+      words = dict(zip(command, command[1:] + [""]))
+      self.assertEqual("-reaction_subset" in command, "-tao_type" in command or "-reaction_last" in command)
+      if "-reaction_last" in command:
+        self.assertEqual((words["-muon_max_steps"], words["-reaction_last"]), ("360", "5")) # two products in a step of LSQR
+      elif words.get("-tao_type") == "lmvm":
+        self.assertIn((words["-muon_max_steps"], words["-tao_max_funcs"]), (("0", "100"), ("200", "50")))
+      elif "brgn" in command:
+        self.assertEqual(words["-tao_max_it"], {"10": "4", "32": "1", "100": "1"}[words["-tao_brgn_subsolver_tao_bnk_ksp_max_it"]])
+    self.assertNotIn("Not run", report)
+
+  def test_unknown(self):
+    self.problem = ["--problem", "heat"]
+    with self.assertRaisesRegex(SystemExit, "--problem heat: expected one of antiderivative, diffusion-reaction"):
+      self.run_it()
 
 
 if __name__ == "__main__":

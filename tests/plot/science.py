@@ -18,21 +18,23 @@ def load(name):
 
 
 class Tests:
-  """Beside unittest.TestCase. The class has the module, the names of its csv and of its page, and run_it(); setUp() keeps run and draw of the module."""
+  """Beside unittest.TestCase. The class has the module, the names of its csv and of its page, options of the problem, and run_it(); setUp() keeps run and draw of the module."""
+
+  problem = []
 
   def test_program(self):
     self.module.subprocess.run = self.run
     with open("program", "w") as f:
       f.write("#!/bin/sh\necho no; exit 3\n")
     os.chmod("program", 0o755)
-    with self.assertRaisesRegex(SystemExit, "(?s)%s.py: ./program .*\nno" % self.name):
+    with self.assertRaisesRegex(SystemExit, "(?s)%s.py: ./program .*\nno" % self.module.__name__):
       self.run_it()
 
   def test_manual(self):
     self.module.Report.draw = self.draw
     os.mkdir("store")
     shutil.copy(os.path.join(STORE, self.name + ".csv"), "store")
-    sys.argv = [self.name + ".py", "--store", "store", "--report"]
+    sys.argv = [self.module.__name__ + ".py", "--store", "store", "--report"] + self.problem
     self.module.main()
     with open(os.path.join(STORE, self.page)) as ours, open(os.path.join("store", self.page)) as made:
       self.assertEqual(made.read(), ours.read())
