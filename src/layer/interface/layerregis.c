@@ -34,10 +34,9 @@ PetscErrorCode MuonLayerRegister(const char name[], PetscErrorCode (*function)(M
 /* A layer without entries */
 static PetscErrorCode MuonLayerCreateEmpty_Private(MPI_Comm comm, PetscObject *layer)
 {
-  MuonLayerArray array;
+  MuonLayerArray array = {0};
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&array, sizeof(array)));
   array.comm = comm;
   array.type = PETSC_DOUBLE;
   PetscCall(MuonLayerCreateFromArray("empty", &array, (MuonLayer *)layer));
@@ -56,11 +55,10 @@ static PetscErrorCode MuonLayerCreateEmpty_Private(MPI_Comm comm, PetscObject *l
 @*/
 PetscErrorCode MuonLayerInitializePackage(void)
 {
-  MuonParameterClass what;
+  MuonParameterClass what = {0};
 
   PetscFunctionBegin;
   if (MUONLAYER_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMemzero(&what, sizeof(what)));
   what.family         = "muon_layer_NAME_";
   what.type           = "type";
   what.rows           = MuonLayerParameters_Private;

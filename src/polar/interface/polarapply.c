@@ -2,7 +2,8 @@
 #include "../../kernels/dense/muonblas.h"
 #include <limits.h>
 
-PetscErrorCode MuonPolarNorm_Private(const MuonMatrix *G, double *norm, int *exponent)
+/* ||G||_F = norm 2^exponent, of all ranks; NaN or Inf where an entry is */
+static PetscErrorCode MuonPolarNorm_Private(const MuonMatrix *G, double *norm, int *exponent)
 {
   const MuonArray *g = &G->here;
   int              largest;

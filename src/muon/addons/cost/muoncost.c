@@ -80,18 +80,6 @@ typedef struct {
   MuonCost         cost;
 } MuonCostRow;
 
-/* Groups follow one another, except that groups of the ranks of a node overlap on its one link. rounds: of its ranks so far */
-static void MuonCostAdd(const MuonGroup group, const MuonCost *one, MuonCost *all, double *rounds)
-{
-  const double before = group->home > 0 ? *rounds : 0;
-
-  *rounds = PetscMax(one->rounds, before);
-  all->rounds += *rounds - before;
-  all->bytes += one->bytes;
-  all->whole += one->whole;
-  all->work += one->work;
-}
-
 /* Between so many workers: if not one rank owns all, shares are even */
 static MuonCost MuonCostOfRow(const MuonCostRow *row, double workers, double entries)
 {
@@ -201,8 +189,7 @@ static PetscErrorCode MuonCostOfWay_Private(Muon muon, int way, const MuonCostSi
 {
   const PetscBool sums = Ways[way].mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE;
   const Muon      from = MuonCostSender(muon);
-  double         *bytes;
-  double          rounds = 0;
+  double         *bytes, rounds = 0, before;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(row, sizeof(*row)));
@@ -220,7 +207,13 @@ static PetscErrorCode MuonCostOfWay_Private(Muon muon, int way, const MuonCostSi
     }
     PetscCall(MuonCostOfGroup_Private(group, way, bytes, m, legal));
     one = MuonCostOf(group->exchange->nworkers, 3, m);
-    MuonCostAdd(group, &one, &row->cost, &rounds);
+    /* Groups follow one another, except that groups of the ranks of a node overlap on its one link. rounds: of its ranks so far */
+    before = group->home > 0 ? rounds : 0;
+    rounds = PetscMax(one.rounds, before);
+    row->cost.rounds += rounds - before;
+    row->cost.bytes += one.bytes;
+    row->cost.whole += one.whole;
+    row->cost.work += one.work;
     if (m[0].calls > 1) m[0].calls += row->messages[0].calls;
     for (int k = 0; k < 3; k++) {
       m[k].bytes += row->messages[k].bytes;
@@ -417,10 +410,7 @@ static PetscErrorCode MuonCostSetFromOptions_Private(Muon muon, MuonOptionItems 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define ROW(key, kind, field, value, least, help) \
-  { \
-    key, MUON_PARAMETER_##kind, offsetof(MuonCostLink, field), value, least, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_LOCAL, help \
-  }
+#define ROW(key, kind, field, value, low, help) MUON_ROW(key, kind, MuonCostLink, field, value, low, MUON_UNBOUNDED, NULL, MUON_PARAMETER_LOCAL, help)
 
 static const MuonParameter MuonCostParameters[] = {ROW("cost_alpha", REAL, alpha, 25e-6, 0, "Latency of the link in predicted costs, in seconds"),
                                                    ROW("cost_beta", REAL, beta, 10e9, 1, "Speed of the link in each direction, in bits a second"),
@@ -433,10 +423,9 @@ static const char *const MuonCostKeys[] = {"muon_view_cost", NULL};
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Cost(void)
 {
-  MuonAddonOps ops;
+  MuonAddonOps ops = {0};
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&ops, sizeof(ops)));
   ops.rows           = MuonCostParameters;
   ops.size           = sizeof(MuonCostLink);
   ops.keys           = MuonCostKeys;

@@ -482,10 +482,7 @@ static PetscErrorCode MuonMonitorSetFromOptions_Private(Muon muon, MuonOptionIte
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define ROW(key, kind, field, most, help) \
-  { \
-    key, MUON_PARAMETER_##kind, offsetof(MuonMonitors, field), 0, 0, most, NULL, MUON_PARAMETER_DATA, help \
-  }
+#define ROW(key, kind, field, most, help) MUON_ROW(key, kind, MuonMonitors, field, 0, 0, most, NULL, 0, help)
 
 static const MuonParameter MuonMonitorParameters[] = {
   ROW("validation_interval", INT, interval, MUON_UNBOUNDED, "Of how many steps one is validated, 0: none"), ROW("measure_update_rms", BOOL, measure, 1, "Measure the size of updates"), {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
@@ -502,10 +499,9 @@ static const char *const MuonMonitorKeys[] = {"muon_monitor", "muon_monitor_canc
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Monitor(void)
 {
-  MuonAddonOps ops;
+  MuonAddonOps ops = {0};
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&ops, sizeof(ops)));
   ops.rows           = MuonMonitorParameters;
   ops.size           = sizeof(MuonMonitors);
   ops.keys           = MuonMonitorKeys;
