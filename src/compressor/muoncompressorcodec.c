@@ -1,6 +1,5 @@
 #include <petscmuon/private/muoncompressorcodec.h>
 #include "../kernels/codec/muonkernels.h"
-#include <math.h>
 
 /* The number of values that are converted at a time. It is a multiple of 64, because 64 values of two bits share magnitudes, and of 8, because eight
    natural codes fill whole bytes */

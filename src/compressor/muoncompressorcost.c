@@ -2,7 +2,6 @@
    The cost of a message, by the formula of the paper and by its information.
 */
 #include <petscmuon/private/muoncompressorcodec.h>
-#include <math.h>
 
 enum {
   CODES = 512, /* different codes of nine bits */

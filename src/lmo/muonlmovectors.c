@@ -1,6 +1,5 @@
 #include <petscmuon/private/muonlmoimpl.h>
 #include "../kernels/array/muonlmokernels.h"
-#include <float.h>
 #include <limits.h>
 
 /* The vectors of a matrix, and what is said of each of them, in scratch */

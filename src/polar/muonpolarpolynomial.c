@@ -1,5 +1,4 @@
 #include "muonpolarpolynomial.h" /*I "petscmuonpolar.h" I*/
-#include <string.h>
 
 /* Three numbers for each step with commas between them, as many rows as there are */
 static PetscErrorCode MuonPolarReadValues_Private(MuonPolar polar, const char text[], PetscInt *rows, double c[])

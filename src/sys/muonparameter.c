@@ -1,7 +1,5 @@
 #include <petscmuon/private/muonparameter.h>
 #include <petscmuon/private/petscmuonimpl.h>
-#include <math.h>
-#include <string.h>
 
 PetscInt64 MuonParametersChanges_Private = 1;
 

@@ -1,6 +1,5 @@
 #include <petscmuon/private/muonparameter.h>
 #include <petscmuon/private/petscmuonimpl.h>
-#include <string.h>
 
 /*
    The registry: a class by its id with its rows, and the rows of its types. With a handful of classes and a few dozen types

@@ -6,7 +6,6 @@
 #include <petscmuon/private/muonwire.h>
 #include <locale.h>
 #include <stdlib.h>
-#include <string.h>
 
 /*
    Parameters as text: for View, for comparisons by ranks and checkpoints, and by their keys; what follows from other functions.

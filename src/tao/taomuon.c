@@ -2,7 +2,6 @@
 #include <petscmuontao.h> /*I "petscmuontao.h" I*/
 #include <petsc/private/taoimpl.h>
 #include <stdio.h>
-#include <string.h>
 
 /*
    The optimizer as a type of TAO: TAO has the problem, its limits, tests and monitors, and the optimizer

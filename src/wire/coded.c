@@ -6,7 +6,6 @@
    J. Duda, Asymmetric numeral systems, https://arxiv.org/abs/1311.2540; the 32-bit states that shed 16 bits
    at a time are those of F. Giesen, Interleaved entropy coders, https://arxiv.org/abs/1402.3392.
 */
-#include "muonwirebits.h"
 #include "muonwirewide.h"
 
 #define CHUNK   65536u

@@ -2,7 +2,6 @@
    Codes: numbers with the same number of bits, stored end to end, the lowest bit first. Entries, levels of blocks and
    natural values are codes. This file packs and unpacks them.
 */
-#include "muonwirebits.h"
 #include "muonwirewide.h"
 
 MUON_WIRE_EACH uint64_t MuonWireCodeGet(unsigned size, const void *codes, uint64_t i)

@@ -4,7 +4,6 @@
    follows from the number of kept entries in the chunk. If kept entries cluster, each stretch of 256 entries has its
    own parameter, and the codes contain the count of each stretch.
 */
-#include "muonwirebits.h"
 #include "muonwirewide.h"
 
 #define CHUNK       65536u

@@ -4,8 +4,6 @@
 */
 #pragma once
 
-#include <petscmuon/private/petscmuonimpl.h>
-#include <petscmuon/private/muonparameter.h>
 #include <petscmuon/private/muonlayerimpl.h>
 #include <petscmuon/private/muonexchangeimpl.h>
 #include <petscmuon/private/muoncompressorimpl.h>

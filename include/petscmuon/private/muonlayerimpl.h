@@ -2,7 +2,6 @@
 
 #include <petscmuon/private/petscmuonimpl.h>
 #include <petscmuon/private/muonparameter.h>
-#include <petscmuoncompressor.h>
 #include <petscmuonlayer.h>
 
 /* Places around an LMO: what it is about to get, the point that it gave, the weights that this moves */

@@ -8,7 +8,6 @@
 */
 #pragma once
 
-#include <petscmuoncompat.h>
 #include <petscmuonsys.h>
 #include <float.h>
 

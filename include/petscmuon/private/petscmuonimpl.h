@@ -5,9 +5,8 @@
 #pragma once
 
 #include <math.h>
-#include <petscmuoncompat.h>
+#include <string.h>
 #include <petscmuonsys.h>
-#include <petscmuonconf.h>
 #include <petscmuon/private/muonkernelsdevice.h>
 #include <petscmat.h>
 #include <petsc/private/petscimpl.h>

@@ -1,7 +1,6 @@
 #include "../muonassemblychunks.h"
 #include "../../kernels/dense/muonpanels.h"
 #include <petscmuon/private/muonwire.h>
-#include <math.h>
 
 /* Entries that go through bfloat16 at once */
 #define STRIP 1024

@@ -9,9 +9,7 @@
    block therefore never has entries on two ranks. Entries are numbered by their places in the whole layer. Rounding packed
    numbers to nearest again does not change them.
 */
-#include <petscmuon/private/muonarray.h>
 #include "../array/muonentry.h"
-#include <math.h>
 
 #define BLOCK MUON_PACKED_BLOCK
 

@@ -45,7 +45,6 @@
 #pragma once
 
 #include "../codec/muonkernels.h"
-#include <petscmuon/private/muonarray.h>
 
 MUON_C_BEGIN
 

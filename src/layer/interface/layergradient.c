@@ -1,5 +1,4 @@
 #include <petscmuon/private/muonlayerimpl.h> /*I "petscmuonlayer.h" I*/
-#include <string.h>
 
 /*
    The gradient of a step: the caller's own, in any storage, or the layer's buffer, which the caller fills and the step may

@@ -1,6 +1,5 @@
 #include "../muonslot.h" /*I "petscmuonlayer.h" I*/
 #include <ctype.h>
-#include <string.h>
 
 /*
    The storage of a layer's weights: a Mat, or an array view of a range of a Vec or of the caller's memory.

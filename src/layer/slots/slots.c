@@ -1,7 +1,6 @@
 #include "../muonslot.h"
 #include <petscmuon/private/muonlmoimpl.h>
 #include "../../kernels/array/muonlmokernels.h"
-#include <math.h>
 
 /* In the order in which they act */
 static const MuonSlotOps *const Slots[] = {

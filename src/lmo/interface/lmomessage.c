@@ -1,6 +1,5 @@
 #include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
 #include <petscmuon/private/muoncompressorimpl.h>
-#include <petscmuon/private/muonwire.h>
 
 /* Whether the steps have a natural format, much smaller than a matrix: those of nuclear, l1, rowsum, colsum and l21 */
 PetscErrorCode MuonLMOCanEncode(MuonLMO lmo, PetscBool *can)

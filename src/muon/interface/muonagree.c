@@ -1,6 +1,4 @@
 #include "muoninterface.h"
-#include <petscmuon/private/muonwire.h>
-#include <string.h>
 
 /*
    Ranks compare their options: one hash before a call that communicates, so that an error of one rank's checks is an error of all, and

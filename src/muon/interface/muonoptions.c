@@ -1,6 +1,5 @@
 #include "muoninterface.h"
 #include <ctype.h>
-#include <string.h>
 
 /* Length of a candidate key: families' prefixes and a layer's name in front of a key */
 #define MUON_KEY_LENGTH (2 * PETSC_MAX_OPTION_NAME)

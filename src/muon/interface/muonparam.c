@@ -1,5 +1,4 @@
 #include "muoninterface.h" /*I "petscmuon.h" I*/
-#include <string.h>
 
 /*
    The parameters of an optimizer. Those that are fixed at MuonSetUp() determine the allocated state and its ranks; the others

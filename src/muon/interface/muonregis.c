@@ -1,5 +1,4 @@
 #include "muoninterface.h"
-#include <string.h>
 
 PetscClassId      MUON_CLASSID;
 PetscFunctionList MuonList = NULL;

@@ -1,6 +1,5 @@
 #include "muoninterface.h" /*I "petscmuon.h" I*/
 #include <errno.h>
-#include <string.h>
 
 static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonStateVisitor *visitor)
 {

@@ -1,6 +1,5 @@
 #include "muoninterface.h" /*I "petscmuon.h" I*/
 #include <petscmuon/private/muonpolarimpl.h>
-#include <string.h>
 
 /* The ranks that hold the rows of a layer, or of its state, and those that assemble it for its LMO */
 static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_t length, char text[])

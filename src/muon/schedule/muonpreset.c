@@ -1,5 +1,4 @@
 #include "muonschedule.h" /*I "petscmuon.h" I*/
-#include <string.h>
 #include <strings.h>
 
 /*

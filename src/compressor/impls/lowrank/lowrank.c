@@ -3,8 +3,6 @@
 */
 #include "lowrank.h" /*I "petscmuoncompressor.h" I*/
 #include <petscblaslapack.h>
-#include <float.h>
-#include <math.h>
 
 /* The number of singular values */
 static PetscInt MaxRank(const MuonArray *shape)

@@ -1,5 +1,4 @@
 #include "lowrank.h" /*I "petscmuoncompressor.h" I*/
-#include <math.h>
 
 /*
    The state of one block: the committed columns from which an iteration starts, and the columns after the last message. The

@@ -2,7 +2,6 @@
    Operations on a few columns for the low-rank types: random columns, norms, products, orthonormal columns.
 */
 #include "lowrank.h" /*I "petscmuoncompressor.h" I*/
-#include <math.h>
 
 /* The number of random words that are computed at a time */
 #define CHUNK 512

@@ -1,6 +1,4 @@
 #include <petscmuon/private/muoncompressorcodec.h>
-#include <float.h>
-#include <math.h>
 
 typedef struct {
   PetscInt                length; /* of a block */

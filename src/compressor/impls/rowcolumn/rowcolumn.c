@@ -3,7 +3,6 @@
 */
 #include <petscmuon/private/muoncompressorcodec.h>
 #include "../../../kernels/codec/muonkernels.h"
-#include <float.h>
 
 enum {
   TOGETHER = 32, /* strided vectors that are read at a time: some cache lines of each contiguous vector */

@@ -1,5 +1,4 @@
 #include <petscmuon/private/muonlayerimpl.h> /*I "petscmuonlayer.h" I*/
-#include <string.h>
 
 typedef struct {
   PetscReal  beta1, beta2, epsilon;

@@ -1,9 +1,6 @@
-#include <petscmuon/private/muonlayerimpl.h>
 #include <petscmuon/private/muonlmoimpl.h>
 #include "../../muonslot.h"
 #include <petscmuon/private/muonwire.h>
-#include <float.h>
-#include <math.h>
 
 static PetscErrorCode MuonLayerApplyLMO_LMO(MuonLayer layer, const MuonMatrix *G, const MuonMatrix *D, double *dual, MuonStatus *status)
 {

@@ -1,7 +1,5 @@
 #include "../../muonslot.h" /*I "petscmuonlayer.h" I*/
 #include <petscmuon/private/muonlmoimpl.h>
-#include <math.h>
-#include <string.h>
 
 /*
    Scales the LMO's point: a list of methods, one after the other.

@@ -1,6 +1,5 @@
 #include "../../muonslot.h" /*I "petscmuonlayer.h" I*/
 #include <petscmuon/private/muonlmoimpl.h>
-#include <math.h>
 
 /*
    Keeps the Frobenius norm of the weights: W+ = R N(W + rate R N(D)), N(x) = x / ||x||. With a = rate R / ||D|| that is

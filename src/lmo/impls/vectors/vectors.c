@@ -1,6 +1,5 @@
 #include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
 #include <petscmuon/private/muonwire.h>
-#include <string.h>
 
 /*
    Norms of the norms of columns, or of rows: q-norms of p-norms. muonlmovectors.c computes them.

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /*
    Reads checkpoints: everything is verified, and has its place, before the optimizer changes.

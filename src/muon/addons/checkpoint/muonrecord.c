@@ -1,5 +1,4 @@
 #include "muoncheckpoint.h"
-#include <string.h>
 
 /*
    Checkpoints: the visited state and the weights as records of files. src/file writes and reads them; here the ranks agree.

@@ -1,7 +1,5 @@
 #include "muoncheckpoint.h" /*I "petscmuon.h" I*/
-#include <petscmuon/private/muonwire.h>
 #include <stdlib.h>
-#include <string.h>
 
 /*
    Which checkpoint a run begins with, and what the program adds to them.

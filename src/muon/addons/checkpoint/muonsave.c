@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /*
    Writes checkpoints: a file of each rank, then the manifest, which is the commit.

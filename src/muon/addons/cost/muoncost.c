@@ -1,6 +1,4 @@
 #include "muoncost.h" /*I "petscmuon.h" I*/
-#include <math.h>
-#include <string.h>
 
 /* Break-evens are looked for up to so many workers */
 #define MUON_COST_WORKERS 4096

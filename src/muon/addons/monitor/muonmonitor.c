@@ -4,7 +4,6 @@
 #include "muonmonitor.h" /*I "petscmuon.h" I*/
 #include <petscdraw.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define MUON_CSV_HEADER "step,loss,rate,dual_norm,bits_up,bits_down,relative_up,relative_down,reason,validation\n"

@@ -1,5 +1,4 @@
 #include "../../interface/muoninterface.h" /*I "petscmuon.h" I*/
-#include <petscmuon/private/muonwire.h>
 
 /* The reason why the rows of a layer cannot be scaled, and what was expected; empty if they can */
 static PetscErrorCode MuonHeadsCheck_Private(MuonLayer layer, Muon muon, PetscInt heads, PetscInt dim, size_t length, char text[])

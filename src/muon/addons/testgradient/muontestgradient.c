@@ -1,6 +1,4 @@
 #include "../../plan/muonplan.h" /*I "petscmuon.h" I*/
-#include <float.h>
-#include <math.h>
 
 typedef struct {
   PetscBool wanted, done;

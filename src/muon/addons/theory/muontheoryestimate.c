@@ -1,5 +1,4 @@
 #include "muontheory.h" /*I "petscmuon.h" I*/
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,4 @@
 #include "muontheory.h"
-#include <math.h>
 
 /*
    The theorems. Their constants were derived by the proofs in the manual's page on theory, those of Theorems 3 and 5

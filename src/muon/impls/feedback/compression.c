@@ -1,5 +1,4 @@
 #include "feedback.h" /*I "petscmuon.h" I*/
-#include <math.h>
 
 PetscErrorCode EF21MeterBegin_Private(Muon muon, MuonRecord *record)
 {

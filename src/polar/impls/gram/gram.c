@@ -1,6 +1,5 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
 #include "../../muonpolarpolynomial.h"
-#include <string.h>
 
 static PetscBool  MuonCite       = PETSC_FALSE;
 static const char MuonCitation[] = "@misc{zhang2026gram,\n"
