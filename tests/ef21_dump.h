@@ -136,7 +136,8 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   MuonWeightDecayStyle decaystyle;
   MuonClipLayers       clipped;
   PetscReal            minimum, start, clip, lr, constant, dampening, momentum, decay, scale, loss, dual, beta1, beta2, epsilon;
-  PetscInt             warmup, max, momentumwarmup, node;
+  PetscInt             warmup, max, momentumwarmup, node, delay;
+  char                 correction[16];
   PetscReal            seed;
   PetscBool            ef21, ef14, sign, local;
   Muon                 sends; /* the optimizer whose messages there are */
@@ -166,7 +167,9 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   PetscCall(PetscStrcmp(type, MUONLOCAL, &local));
   if (local == PETSC_TRUE) PetscCall(MuonLocalGetOuter(p->muon, &sends));
   PetscCall(GetInt((PetscObject)p->muon, "muon_node_size", &node));
-  fprintf(dump->file, "shards=%d node=%d delay=%d correction=%d ", (int)p->shards, (int)node, (int)sends->delay, (int)sends->delay_correction);
+  PetscCall(GetInt((PetscObject)sends, "muon_delay", &delay));
+  PetscCall(MuonGetParameter(sends, "muon_delay_correction", correction, sizeof(correction)));
+  fprintf(dump->file, "shards=%d node=%d delay=%d correction=%d ", (int)p->shards, (int)node, (int)delay, correction[0] == 't');
   PetscCall(MuonGetLoss(p->muon, &loss));
   PetscCall(MuonGetGradientDualNorm(p->muon, &dual));
   PetscCall(PetscStrcmp(type, MUONEF21, &ef21));

@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "../plan/muonplan.h"
+#include "../round/muonround.h"
 #include <petscmuon/private/muonfile.h>
 
 #define MUON_PROGRAM_NAME 101 /* bytes of a name, the zero at its end among them */

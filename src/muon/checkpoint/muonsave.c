@@ -280,7 +280,7 @@ PetscErrorCode MuonViewWeights_Private(Muon muon, PetscViewer viewer)
   PetscCall(PetscViewerGetSubViewer(viewer, PETSC_COMM_SELF, &own));
   if (muon->rank == 0) PetscCall(PetscViewerPushFormat(own, PETSC_VIEWER_NATIVE));
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    const MuonWorkerGrid grid = muon->grid[muon->grid_of[l]];
+    const MuonWorkerGrid grid = muon->grid[muon->place[l].grid];
     Mat                  full;
 
     if (grid->worker != grid->worker_of[0]) continue;

@@ -11,7 +11,6 @@ static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonSt
   PetscCall(MuonStateVisitArray(visitor, "gradient.mean", PETSC_TRUE, PETSC_TRUE, &shard->port->mean));
   PetscCall(MuonStateVisitArray(visitor, "gradient.packed", PETSC_FALSE, PETSC_TRUE, &shard->port->packed));
   PetscCall(MuonStateVisitArray(visitor, "momentum.weighted", PETSC_TRUE, PETSC_TRUE, &shard->weighted));
-  PetscCall(MuonStateVisitArray(visitor, "momentum.sent", PETSC_TRUE, PETSC_FALSE, &shard->Tsent));
   if (MuonGroupIsAway(shard->group) == PETSC_FALSE) PetscCall(MuonCompressorVisitState(shard->up, visitor));
   visitor->holder = muon->nested != NULL ? MUON_STATE_WORKER : MUON_STATE_SERVER;
   if (muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) PetscCall(MuonStateVisitArray(visitor, "momentum", PETSC_TRUE, PETSC_FALSE, &shard->M));
@@ -20,17 +19,9 @@ static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonSt
   PetscCall(MuonStateVisitArray(visitor, "weights", PETSC_TRUE, PETSC_FALSE, &shard->X));
   PetscCall(MuonStateVisitArray(visitor, "weights.new", PETSC_TRUE, PETSC_TRUE, &shard->Xnew));
   PetscCall(MuonStateVisitArray(visitor, "step", PETSC_TRUE, PETSC_TRUE, &shard->D));
-  if (shard->group->depth > 1) {
-    PetscCall(MuonStateVisitArray(visitor, "change", PETSC_TRUE, PETSC_FALSE, &shard->round[1].change));
-    PetscCall(MuonStateVisitArray(visitor, "change.new", PETSC_TRUE, PETSC_TRUE, &shard->round[0].change));
-  }
   if (MuonShardOwns(shard)) PetscCall(MuonCompressorVisitState(shard->down, visitor));
   PetscTryTypeMethod(muon, visitstate, shard, visitor);
-  visitor->holder = MUON_STATE_EVERYONE;
-  visitor->layer  = ((PetscObject)shard->layer)->name;
-  if (shard->group->depth > 1) PetscCall(MuonStateVisitBytes(visitor, "late", 5 * sizeof(double), &shard->round->info.rate));
-  visitor->layer = "";
-  if (shard == muon->shard && muon->delay > 0) PetscCall(MuonStateVisitBytes(visitor, "late.step", sizeof(muon->pending), &muon->pending));
+  PetscCall(MuonRoundsVisitState_Private(shard, visitor));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -299,7 +290,7 @@ PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *state, M
   PetscCheck(place->layer >= 0 || state->layer[0] == '\0', PETSC_COMM_SELF, PETSC_ERR_PLIB, "State %s of \"%s\", which is no layer", state->name, state->layer);
   if (place->layer < 0) PetscFunctionReturn(PETSC_SUCCESS);
   layer                 = muon->layer[place->layer];
-  grid                  = muon->grid[muon->grid_of[place->layer]];
+  grid                  = muon->grid[muon->place[place->layer].grid];
   record->entrywise     = state->entrywise ? 1 : 0;
   record->whose         = state->holder == MUON_STATE_WORKER ? (uint32_t)grid->worker : 0;
   record->layer_rows    = (uint64_t)layer->m;
@@ -309,8 +300,8 @@ PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *state, M
     record->row   = (uint64_t)(weights || shard == NULL ? layer->first : shard->row);
     if (MuonLayerIsEntries(layer)) place->entries = layer;
   } else if (strcmp(state->layer, ((PetscObject)layer)->name) != 0) record->layer_rows = (uint64_t)shard->rows;
-  else place->leads = grid->position == PetscMax(muon->home_of[place->layer], 0) ? PETSC_TRUE : PETSC_FALSE;                      /* several ranks may have no rows before the first of them */
-  if (muon->home_of[place->layer] >= 0 && (strcmp(state->name, MUON_CHECKPOINT_OWN) == 0 || strcmp(state->name, "start") == 0)) { /* of local steps, which all ranks of a node have */
+  else place->leads = grid->position == PetscMax(muon->place[place->layer].home, 0) ? PETSC_TRUE : PETSC_FALSE;                      /* several ranks may have no rows before the first of them */
+  if (muon->place[place->layer].home >= 0 && (strcmp(state->name, MUON_CHECKPOINT_OWN) == 0 || strcmp(state->name, "start") == 0)) { /* of local steps, which all ranks of a node have */
     place->copies = grid->size;
     place->copy   = grid->position;
   } else if (state->holder != MUON_STATE_EVERYONE && (state->holder != MUON_STATE_SERVER || layer->owner >= 0)) {
