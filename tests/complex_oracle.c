@@ -49,7 +49,7 @@ static const Case Cases[] = {
   {"compressor", MUONCOMPRESSORTOPSVD, {KEY("compressor_rank", "2"), KEY("compressor_values", "double")}},
   {"compressor", MUONCOMPRESSORQSGD, {KEY("compressor_bits", "4"), KEY("compressor_qsgd_block_length", "16"), KEY("compressor_values", "double")}},
 };
-static const size_t Shapes[][2] = {{1, 1}, {5, 3}, {3, 5}, {8, 8}, {70, 40}, {3, 100}, {40, 70}};
+static const size_t Shapes[][2] = {{1, 1}, {5, 3}, {3, 5}, {8, 8}, {70, 40}, {3, 100}, {40, 70}, {30, 32}};
 enum {
   DRAWS = 400 /* messages of a compressor that draws, of small arrays */
 };
@@ -137,6 +137,53 @@ static PetscErrorCode RunLMO(const Case *c, const MuonArray *G, const MuonArray 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Several factors at once have the bits of each alone: of G, whose factor alone is D, of another matrix, and of a real one of the same shape */
+static PetscErrorCode CheckTogether(const Case *c, MuonPolar polar, const MuonArray *G, const MuonArray *D)
+{
+  enum {
+    MANY = 11
+  };
+  const size_t bytes = D->ld * D->count * (D->precision == MUON_SINGLE ? sizeof(float) : sizeof(double));
+  MuonArray    from[2] = {*G, *G}, alone[2] = {*D, *D}, to[MANY];
+  MuonMatrix   in[MANY], out[MANY];
+  MuonPolar    polars[MANY];
+  MuonStatus   status[MANY];
+
+  PetscFunctionBegin;
+  PetscCall(Make(MuonArrayRows(G), MuonArrayColumns(G), G->precision, G->rowmajor, &from[1]));
+  PetscCall(Make(MuonArrayRows(G), MuonArrayColumns(G), G->precision, G->rowmajor, &alone[1]));
+  Fill(&from[1]);
+  for (int k = 0; k < MANY; k++) {
+    const int other = k % 3 == 1;
+
+    PetscCall(Make(MuonArrayRows(G), MuonArrayColumns(G), G->precision, G->rowmajor, &to[k]));
+    in[k]     = MuonMatrixOfArray(&from[other]);
+    out[k]    = MuonMatrixOfArray(&to[k]);
+    polars[k] = polar;
+    if (k == 1) PetscCall(MuonPolarApplyMatrices(1.0, 1, polars, &in[k], &out[k], status));
+    if (k == 1) PetscCall(PetscMemcpy(alone[1].data, to[k].data, bytes));
+    if (k != 5) continue;
+    in[k].here.pairs = out[k].here.pairs = 0;
+    in[k].here.len /= 2;
+    out[k].here.len /= 2;
+    PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &polars[k]));
+    PetscCall(MuonPolarSetType(polars[k], c->type));
+    PetscCall(Set((PetscObject)polars[k], c));
+  }
+  PetscCall(MuonPolarApplyMatrices(1.0, MANY, polars, in, out, status));
+  for (int k = 0; k < MANY; k++) {
+    PetscBool same;
+
+    PetscCall(PetscMemcmp(to[k].data, alone[k % 3 == 1].data, bytes, &same));
+    PetscCheck(status[k] == MUON_STATUS_OK && (same || k == 5), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: matrix %d of several has another factor than alone", c->type, k);
+    PetscCall(PetscFree(to[k].data));
+  }
+  PetscCall(MuonPolarDestroy(&polars[5]));
+  PetscCall(PetscFree(from[1].data));
+  PetscCall(PetscFree(alone[1].data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode RunPolar(const Case *c, const MuonArray *G, const MuonArray *D)
 {
   const MuonMatrix from = MuonMatrixOfArray(G), to = MuonMatrixOfArray(D);
@@ -150,6 +197,7 @@ static PetscErrorCode RunPolar(const Case *c, const MuonArray *G, const MuonArra
   polar->pairs = 1;
   PetscCall(MuonPolarApplyMatrices(1.0, 1, &polar, &from, &to, &status));
   PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s", c->type, MuonStatuses[status]);
+  PetscCall(CheckTogether(c, polar, G, D));
   PetscCall(MuonPolarDestroy(&polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

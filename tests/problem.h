@@ -17,6 +17,7 @@
      weighted                 the worker of rank r weighs 1 + r
      scale X                  of all gradients
      noise N                  each step adds numbers between -1/N and 1/N to the gradient, 0 for none
+     optimum X                B is X times as large
      curvature 0              gradients do not depend on the weights, so that sums of them are exact
      ready PATTERN            in what order MuonLayerGradientReady() is called
      routine 0                gradients are there before the step, and no routine is called
@@ -190,7 +191,7 @@ typedef struct {
   ProblemBreaks    breaks, breaking; /* breaking: on this rank, now */
   PetscInt         breakstep, breakrank;
   PetscBool        single, device, apart, alone, zero, badloss, zeros, whole, same, weighted, curvature, routine, unseen, told, entry, own;
-  PetscReal        scale, shake; /* shake: by how many roundings gradients are changed, by numbers of this seed */
+  PetscReal        scale, optimum, shake; /* shake: by how many roundings gradients are changed, by numbers of this seed */
   PetscInt         noise, seed, bad, badlayer, badsign, huge, fails, overflow, edit, mismatch, half;
   PetscInt         products; /* calls of a device in the last step, */
   double           fetched;  /* and bytes that came from it */
@@ -325,7 +326,7 @@ static inline double ProblemGradient(const Problem *p, PetscInt number, PetscInt
   if (p->zeros && (number == 4 || i % 3 == 1 || j % 4 == 2)) return 0;
   for (PetscMPIInt r = p->first; r < p->first + p->mean; r++) {
     const PetscInt worker = p->same ? 0 : r / l->ranks;
-    double         one    = p->curvature ? (double)(1 + (e + worker) % 3) / 2 * (w - 2 * ProblemNumber(number, e, worker, 7)) : 0;
+    double         one    = p->curvature ? (double)(1 + (e + worker) % 3) / 2 * (w - 2 * ProblemNumber(number, e, worker, 7) * (double)p->optimum) : 0;
 
     if (p->noise > 0) one += ProblemNumber(number, e, worker, 100 + step) / (double)p->noise;
     if (r % l->ranks != 0 && r > p->first) continue; /* of the same worker */
@@ -951,7 +952,7 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
   p->storage = (ProblemStorage)storage;
   p->ready   = (ProblemReady)ready;
   p->routine = p->curvature = PETSC_TRUE;
-  p->scale                  = 1;
+  p->scale = p->optimum     = 1;
   p->noise                  = 2;
   p->bad = p->badlayer = p->huge = p->fails = p->overflow = p->edit = p->mismatch = p->half = -1;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_mean", &mean, NULL));
@@ -973,6 +974,7 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_alone", &p->alone, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_bad_layer", &p->badlayer, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-problem_scale", &p->scale, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-problem_optimum", &p->optimum, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_single", &p->single, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_device", &p->device, NULL));
   PetscCheck(p->device == PETSC_FALSE || (MuonDeviceGet() != NULL && MuonDeviceGet()->start() == NULL), PETSC_COMM_WORLD, PETSC_ERR_SUP, "There is no device");
@@ -1089,5 +1091,26 @@ static inline PetscErrorCode ProblemGatherWeights(Problem *p, MPI_Comm comm, dou
   for (int e = 0; e < d; e++) PetscCheck(bits[e] == ~bits[d + e], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Ranks have different weights, or none has entry %d of %d", e, d);
   memcpy(w, bits, (size_t)d * sizeof(*w));
   PetscCall(PetscFree(bits));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Weights that are here, by rows, what the server has of them ("served"), or a state; zeros where there is none of it */
+static inline PetscErrorCode ProblemGetRows(const Problem *p, PetscInt number, const char what[], double rows[], PetscBool *kept)
+{
+  const ProblemLayer *l = &p->layer[number];
+  const PetscInt      n = l->shape->n, m = l->weights.count;
+  ProblemArray        a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m, 0, 0};
+  MuonLayerType       type;
+  Mat                 A;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetType(l->layer, &type));
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &A));
+  *kept = what == NULL || strcmp(type, MUONLAYERFROZEN) != 0 ? PETSC_TRUE : PETSC_FALSE;
+  if (what != NULL && *kept) PetscCall(strcmp(what, "served") == 0 ? MuonLayerGetServerWeights(l->layer, A, kept) : MuonGetLayerState(p->muon, l->layer, what, A, kept));
+  PetscCall(ProblemOfMat(A, &a));
+  if (what == NULL) a = l->weights;
+  for (PetscInt e = 0; e < m * n; e++) rows[e] = *kept ? ProblemGet(&a, e / n, e % n) : 0;
+  PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,6 @@
 """Muon without compression a second time: one machine that has the mean of all gradients, in numpy.
 
-    dense.py DIR         do the run that tests/dense_oracle.c wrote into DIR again and compare where it ends
+    dense.py DIR         do the run that tests/step_oracle.c wrote into DIR again and compare where it ends
     dense.py DIR bf16    the same, with what oracles are given rounded to bfloat16 where several ranks assemble it
     dense.py DIR single  the same, with new weights rounded to single precision, which all ranks have then
 """
@@ -22,12 +22,11 @@ def muon(run, shake, rounded=lambda u: u, sent=lambda w: w):
     types = [Type(s, layer) for layer in run.layers]
     W, M = [x.copy() for x in run.start], [0.0] * len(L)
     for k in range(s.steps):
-        last = run.loss(W)
         g = [[run.gradient(j, i, W[i], k, shake) for i in L] for j in J]
-        if s.at == 'worker':
+        if s.momentum_at == 'worker':
             g = [shortened(s, run.layers, g[j]) for j in J]
         g = [shake(sum(g[j][i] for j in J) / s.workers) for i in L]
-        if s.at == 'server':
+        if s.momentum_at == 'server':
             g = shortened(s, run.layers, g)
         for i in L:
             layer = run.layers[i]
@@ -37,8 +36,8 @@ def muon(run, shake, rounded=lambda u: u, sent=lambda w: w):
                 M[i] = shake(mu * M[i] + fresh * h)
                 u = {'none': M[i], 'ema': (1 - mu) * h + mu * M[i], 'sgd': h + mu * M[i], 'undamped': h + mu * M[i]}[s.nesterov]
                 u = rounded(u)
-            W[i] = sent(types[i].step(W[i], u, rate(s, k), shake, h if s.at == 'server' else None))
-    out = {'loss': last, 'dual': sum(type.dual for type in types)}
+            W[i] = sent(types[i].step(W[i], u, rate(s, k), shake, h if s.momentum_at == 'server' else None))
+    out = {'dual': sum(type.dual for type in types)}
     for i in L:
         out[i, 'W', None] = out[i, 'X', None] = W[i]
     return out

@@ -1,6 +1,6 @@
 """EF21-Muon and classic error feedback a second time, from their definitions and nothing of the C code; Algorithm 3 in the order of the paper.
 
-    ef21.py DIR              do the run that tests/ef21_oracle.c wrote into DIR again and compare where it ends
+    ef21.py DIR              do the run that tests/step_oracle.c wrote into DIR again and compare where it ends
 
 A step s of the library is the worker's half of iteration s - 1 followed by the server's half of iteration s, so N steps end with X^N, W^N, M^{N-1}, G_j^{N-1} and G^{N-1}.
 
@@ -24,6 +24,8 @@ EPSILON = 2.0 ** -52
 # ---- The run that was written
 
 class Settings(dict):
+    """A line of parameters by the keys of the library's tables; what the library leaves to the type is filled in."""
+
     def __init__(self, line):
         for word in line.split():
             key, value = word.split('=')
@@ -33,65 +35,79 @@ class Settings(dict):
                 try:
                     self[key] = float(value)
                 except ValueError:
-                    self[key] = value
+                    self[key] = {'true': True, 'false': False}.get(value, value)
+        for way in ('up', 'down'):
+            if self.get(way + '_values') == 'auto':
+                self[way + '_values'] = 'native' if self[way + '_type'] == 'identity' else 'single'
+        if self.get('before_beta') == 'auto':
+            self['before_beta'] = 0.95 if self['before'] == 'soap' else 0.0
         self.__dict__ = self
 
 
+# Of B: off the grid of the weights. step_oracle.c has it, too
+OPTIMUM = 0.8366600265340756
+
+
 class Run:
+    """Weights, H, B and noise follow from numbers: tests/problem.h."""
+
     def __init__(self, folder):
-        self.folder = folder
+        self.folder, self.known = folder, {}
         with open(os.path.join(folder, 'settings')) as file:
             lines = file.read().splitlines()
         self.all, self.layers = Settings(lines[0]), [Settings(line) for line in lines[1:]]
-        # The ranks of a node are one worker, whose gradient is the mean of theirs
-        self.ranks, self.all.workers = self.all.workers, self.all.workers // self.all.node
-        self.start = [self.read(0, i, 'start') for i in range(len(self.layers))]
-        self.H = [[self.read(j, i, 'H') for i in range(len(self.layers))] for j in range(self.ranks)]
-        self.B = [[self.read(j, i, 'B') for i in range(len(self.layers))] for j in range(self.ranks)]
+        # The ranks of a node are one worker, whose gradient is the mean of theirs; rows of a worker may be spread over ranks
+        self.all.ranks //= self.all.shards
+        self.all.workers = self.all.ranks // self.all.node_size
+        if self.all.type == 'local':
+            self.all.delay, self.all.delay_correction = self.all.outer_delay, self.all.outer_delay_correction
+        self.start = [self.numbers(i, 0, 1) for i in range(len(self.layers))]
+
+    def numbers(self, i, worker, what):
+        """One for each entry of a layer."""
+        if (i, worker, what) not in self.known:
+            m, n = self.layers[i].m, self.layers[i].n
+            self.known[i, worker, what] = np.array([number(i, e, worker, what) for e in range(m * n)]).reshape(m, n)
+        return self.known[i, worker, what]
 
     def read(self, rank, i, name):
         """Where a layer is spread over the ranks of a worker each has a file of its rows."""
-        path = os.path.join(self.folder, '%d.%d.%s' % (rank, i, name))
-        paths = [path] if os.path.exists(path) else ['%s.%d' % (path, position) for position in range(self.all.shards)]
-        return np.concatenate([np.fromfile(one) for one in paths]).reshape(self.layers[i].m, self.layers[i].n) if os.path.exists(paths[0]) else None
+        paths = ['%d.%d.%s' % (r, i, name) for r in range(rank * self.all.shards, (rank + 1) * self.all.shards)]
+        parts = [np.fromfile(os.path.join(self.folder, path)) for path in paths if os.path.exists(os.path.join(self.folder, path))]
+        assert len(parts) in (0, len(paths))
+        return np.concatenate(parts).reshape(self.layers[i].m, self.layers[i].n) if parts else None
 
     def gradient(self, j, i, W, step, shake):
         """Of worker j for layer i, which only depends on that layer, with this step's noise."""
-        g = sum(self.H[r][i] * (W - self.B[r][i]) for r in self.ranks_of(j)) / self.all.node
-        if self.all.noise > 0:
-            g = g + np.array([sum(number(i, e, r, 100 + step) for r in self.ranks_of(j)) for e in range(W.size)]).reshape(W.shape) / (self.all.node * self.all.noise)
-        return shake(self.all.scale * g)
+        g, e = 0.0, np.arange(W.size).reshape(W.shape)
+        for r in range(j * self.all.node_size, (j + 1) * self.all.node_size):
+            g = g + (1 + (e + r) % 3) / 2 * (W - 2 * self.numbers(i, r, 7) * OPTIMUM)
+            if self.all.noise > 0:
+                g = g + self.numbers(i, r, 100 + step) / self.all.noise
+        if self.all.unseen:
+            g = np.where((np.arange(len(W))[:, None] + np.arange(W.shape[1])) % 3 == 0, 0.0, g)
+        return shake(self.all.scale * g / self.all.node_size)
 
-    def ranks_of(self, j):
-        return range(j * self.all.node, (j + 1) * self.all.node)
-
-    def loss_at(self, j, W):
-        return self.all.scale * sum(float(np.sum(self.H[r][i] * (W[i] - self.B[r][i]) ** 2)) / 2 for i in range(len(self.layers)) for r in self.ranks_of(j)) / self.all.node
-
-    def loss(self, W):
-        return sum(self.loss_at(j, W) for j in range(self.all.workers)) / self.all.workers
-
-
-_numbers = {}
+    def loss(self):
+        """Routines say the number of the step, from 1 on, and their rank."""
+        return self.all.steps + (self.all.ranks * self.all.shards - 1) / 2
 
 
 def number(*arguments):
-    if arguments not in _numbers:
-        h = sum(a * b for a, b in zip(arguments, (2654435761, 2246822519, 3266489917, 668265263))) & 0xFFFFFFFF
-        h ^= h >> 15
-        h = h * 2246822519 & 0xFFFFFFFF
-        h ^= h >> 13
-        h = h * 3266489917 & 0xFFFFFFFF
-        h ^= h >> 16
-        _numbers[arguments] = (h % 2048) / 1024 - 1
-    return _numbers[arguments]
+    h = sum(a * b for a, b in zip(arguments, (2654435761, 2246822519, 3266489917, 668265263))) & 0xFFFFFFFF
+    h ^= h >> 15
+    h = h * 2246822519 & 0xFFFFFFFF
+    h ^= h >> 13
+    h = h * 3266489917 & 0xFFFFFFFF
+    h ^= h >> 16
+    return (h % 2048) / 1024 - 1
 
 
 # ---- Norm balls and types
 
 def steepest(layer, G):
     """The point D of the unit ball where <G,D> is largest."""
-    norm = layer if isinstance(layer, str) else layer.norm
+    norm = layer if isinstance(layer, str) else layer.lmo_type
     if not G.any():
         return np.zeros_like(G)
     if norm == 'max':
@@ -117,9 +133,9 @@ def steepest(layer, G):
     if norm in ('column', 'row'):
         return G / np.sqrt(np.sum(G ** 2, axis=0 if norm == 'column' else 1, keepdims=True))
     if norm == 'mixed':
-        return -mixed(layer.p, layer.q, G, False, EPSILON, G)[2]
+        return -mixed(layer.lmo_mixed_exponent_p, layer.lmo_mixed_exponent_q, G, False, EPSILON, G)[2]
     if norm == 'schatten':
-        return -singular(layer.p, G, EPSILON)[2]
+        return -singular(layer.lmo_schatten_exponent, G, EPSILON)[2]
     U, s, Vt = np.linalg.svd(G, full_matrices=False)
     r = 1 if norm == 'nuclear' else int((s > s[0] * max(G.shape) * EPSILON).sum())
     return U[:, :r] @ Vt[:r]
@@ -148,9 +164,9 @@ def step_bits(norm, D):
 
 
 def shape_factor(layer, m, n):
-    if layer.norm == 'spectral':
+    if layer.lmo_type == 'spectral':
         return {'none': 1.0, 'kj': math.sqrt(max(1.0, m / n)), 'moonlight': 0.2 * math.sqrt(max(m, n)), 'scion': math.sqrt(m / n)}[layer.shape_factor]
-    return {'max': 1.0 / n, 'column': math.sqrt(m) / n, 'row': 1.0 / math.sqrt(n)}.get(layer.norm, 1.0) if layer.shape_factor == 'scion' else 1.0
+    return {'max': 1.0 / n, 'column': math.sqrt(m) / n, 'row': 1.0 / math.sqrt(n)}.get(layer.lmo_type, 1.0) if layer.shape_factor == 'scion' else 1.0
 
 
 def blocks(layer):
@@ -166,7 +182,7 @@ def momentum(s, layer, step):
     """A layer with a momentum of its own has another one than the optimizer: those do not warm up."""
     if step >= s.momentum_warmup:
         return layer.momentum
-    return s.momentum_start + step / s.momentum_warmup * (s.momentum - s.momentum_start)
+    return s.momentum_warmup_start + step / s.momentum_warmup * (s.momentum - s.momentum_warmup_start)
 
 
 def shortened(s, layers, gradients):
@@ -178,7 +194,7 @@ def shortened(s, layers, gradients):
 
 
 def penalized(s, layer, g, W):
-    return g + layer.decay * W if s.decay_style == 'coupled' else g
+    return g + layer.weight_decay * W if s.weight_decay_style == 'coupled' else g
 
 
 def nesterov(s, g, M, previous):
@@ -188,9 +204,9 @@ def nesterov(s, g, M, previous):
 def rate(s, step):
     """What learning rates are multiplied by."""
     K = s.max_steps
-    factor = {'constant': 1.0, 'trapezoid': min(1.0, (K - step) / ((1 - s.constant) * K)), 'linear': (K - step) / K, 'cosine': (1 + math.cos(math.pi * step / K)) / 2}[s.schedule]
-    factor = s.minimum + (1 - s.minimum) * factor
-    return factor * (min(1.0, (step + 1) / s.warmup) if s.warmup > 0 else 1.0)
+    factor = {'constant': 1.0, 'trapezoid': min(1.0, (K - step) / ((1 - s.schedule_constant) * K)), 'linear': (K - step) / K, 'cosine': (1 + math.cos(math.pi * step / K)) / 2}[s.schedule]
+    factor = s.schedule_minimum + (1 - s.schedule_minimum) * factor
+    return factor * (min(1.0, (step + 1) / s.schedule_warmup) if s.schedule_warmup > 0 else 1.0)
 
 
 class Basis:
@@ -216,15 +232,16 @@ class Type:
     """What moves the weights of a layer; the dual norm of the last step where it has one."""
 
     def __init__(self, s, layer):
-        self.style, self.layer, self.t, self.dual = s.decay_style, layer, 0, 0.0
+        self.style, self.layer, self.t, self.dual = s.weight_decay_style, layer, 0, 0.0
         self.m = self.v = 0.0
         self.squares = [0.0 for _ in blocks(layer)]
-        self.bases = [[Basis(layer.soap_beta, layer.soap_interval, layer.soap_basis) for _ in range(2)] for _ in blocks(layer)] if 'soap_beta' in layer else None
+        rule = {'soap': ('soap_beta2', 'soap_interval', 'soap_basis'), 'lmo': ('before_beta', 'before_soap_interval', 'before_soap_basis')}.get(layer.type)
+        self.bases = [[Basis(*(layer[key] for key in rule)) for _ in range(2)] for _ in blocks(layer)] if rule else None
         self.means = [0.0 for _ in blocks(layer)]
 
     def before(self, b, U, g, shake):
         """What the LMO gets of block b, from its input and the gradient."""
-        kind, beta = self.layer.get('before', 'none'), self.layer.get('before_beta', 0.0)
+        kind, beta = self.layer.before, self.layer.before_beta
         if kind in ('rows', 'columns'):
             self.squares[b] = beta * self.squares[b] + (1 - beta) * np.sum(U ** 2, axis=1 if kind == 'rows' else 0, keepdims=True)
             return np.divide(U, np.sqrt(self.squares[b]), out=np.zeros(U.shape), where=self.squares[b] > 0)
@@ -249,20 +266,20 @@ class Type:
         if QL is None:
             return None
         t, P = left.steps - 1, shake(QL.T @ g @ QR)
-        M = layer.beta1 * self.means[b] + (1 - layer.beta1) * P
-        V = layer.beta2 * self.squares[b] + (1 - layer.beta2) * P ** 2
+        M = layer.soap_beta1 * self.means[b] + (1 - layer.soap_beta1) * P
+        V = layer.soap_beta2 * self.squares[b] + (1 - layer.soap_beta2) * P ** 2
         back = lambda x: QL @ x @ QR.T
         self.means[b], self.squares[b] = left.Q.T @ back(M) @ right.Q, V[rows][:, columns]
-        return back(shake(M / (1 - layer.beta1 ** t) / (np.sqrt(V / (1 - layer.beta2 ** t)) + layer.epsilon)))
+        return back(shake(M / (1 - layer.soap_beta1 ** t) / (np.sqrt(V / (1 - layer.soap_beta2 ** t)) + layer.soap_epsilon)))
 
     def decayed(self, X, eta, move):
         if self.style == 'coupled':
             return X + move
-        return np.where((self.style == 'decoupled') | (X * move <= 0), 1 - eta * self.layer.decay, 1.0) * X + move
+        return np.where((self.style == 'decoupled') | (X * move <= 0), 1 - eta * self.layer.weight_decay, 1.0) * X + move
 
     def step(self, X, G, factor, shake, gradient=None):
         """G is what the LMO gets, gradient that from which the server's momentum became G, if it has one."""
-        layer, eta = self.layer, self.layer.lr * factor
+        layer, eta = self.layer, self.layer.learning_rate * factor
         if layer.type == 'frozen':
             return X
         if layer.type == 'lmo':
@@ -272,11 +289,11 @@ class Type:
                 D = steepest(layer, U)
                 dual, c = float(np.sum(U * D)), layer.scale * shape_factor(layer, *D.shape)
                 self.dual += dual
-                if layer.get('down') == 'step':
+                if layer.get('steps'):
                     assert len(blocks(layer)) == 1, 'the header of a group is not counted here'
-                    self.bits += step_bits(layer.norm, D)
+                    self.bits += step_bits(layer.lmo_type, D)
                 # Signs are exact, and so are the ties that they make in X - W
-                D = D if layer.norm in ('max', 'l1', 'rowsum', 'colsum') else shake(D)
+                D = D if layer.lmo_type in ('max', 'l1', 'rowsum', 'colsum') else shake(D)
                 out[block] = self.decayed(X[block], eta, -eta * (c ** 2 * dual if layer.step == 'sharp' else c) * D)
             return out
         if layer.type == 'sgd':
@@ -289,11 +306,11 @@ class Type:
                     out[block] = self.decayed(X[block], eta, -eta * move)
             return out
         self.t += 1
-        self.m = layer.beta1 * self.m + (1 - layer.beta1) * G
-        self.v = layer.beta2 * self.v + (1 - layer.beta2) * G ** 2
-        top = layer.beta1 * self.m + (1 - layer.beta1) * G if layer.type == 'nadamw' else self.m
-        top, bottom = top / (1 - layer.beta1 ** self.t), self.v / (1 - layer.beta2 ** self.t)
-        return self.decayed(X, eta, -eta * shake(top / (np.sqrt(bottom) + layer.epsilon)))
+        self.m = layer.adamw_beta1 * self.m + (1 - layer.adamw_beta1) * G
+        self.v = layer.adamw_beta2 * self.v + (1 - layer.adamw_beta2) * G ** 2
+        top = layer.adamw_beta1 * self.m + (1 - layer.adamw_beta1) * G if layer.type == 'nadamw' else self.m
+        top, bottom = top / (1 - layer.adamw_beta1 ** self.t), self.v / (1 - layer.adamw_beta2 ** self.t)
+        return self.decayed(X, eta, -eta * shake(top / (np.sqrt(bottom) + layer.adamw_epsilon)))
 
 
 def weights(s, layer, step):
@@ -301,7 +318,7 @@ def weights(s, layer, step):
     if layer.type != 'lmo':
         return 0.0, 1.0
     mu = momentum(s, layer, step)
-    return mu, 1 - (mu if s.style == 'ema' else s.dampening)
+    return mu, 1 - (mu if s.momentum_style == 'ema' else s.dampening)
 
 
 # ---- Compressors
@@ -351,13 +368,13 @@ def compress(shards, layer, way, x, seed, step, sender, direction):
 
 
 def compress_block(layer, name, way, x, seed, step, sender, direction):
-    kind, values = layer[way], layer[way + '_values']
+    kind, values = layer[way + '_type'], layer[way + '_values']
     if kind == 'identity':
         return assigned(layer, way, x)
     if kind == 'rankk':
         assert values != 'natural', 'its result depends on the signs of the singular vectors'
         most = min(x.shape)
-        rank = kept(layer[way + '_ratio'], most) if layer[way + '_rank'] < 0 else min(layer[way + '_rank'], most)
+        rank = kept(layer[way + '_ratio'], most) if layer[way + '_rank'] == 'auto' else min(layer[way + '_rank'], most)
         U, s, Vt = np.linalg.svd(x, full_matrices=False)
         return rounded(values, U[:, :rank] * np.sqrt(s[:rank])) @ rounded(values, Vt[:rank].T * np.sqrt(s[:rank])).T
     # In the order of memory, which is column by column
@@ -376,7 +393,7 @@ def compress_block(layer, name, way, x, seed, step, sender, direction):
         seeds = [word(seed, name, step, sender, direction, 4 * 0xFFFFFFFF + w) for w in range(2)]
         chosen = subset(flat.size, kept(layer[way + '_ratio'], flat.size), seeds[0] + (seeds[1] << 32))
     if kind in ('columntopk', 'rowtopk'):
-        lengths = np.linalg.norm(x, layer[way + '_norm'], axis=0 if kind == 'columntopk' else 1)
+        lengths = np.linalg.norm(x, layer[way + '_line_norm'], axis=0 if kind == 'columntopk' else 1)
         lines = sorted(range(lengths.size), key=lambda k: (-lengths[k], k))[:kept(layer[way + '_ratio'], lengths.size)]
         chosen = [e for e in chosen if (e // len(x) if kind == 'columntopk' else e % len(x)) in lines]
     if kind == 'natural' or values == 'natural':
@@ -391,14 +408,14 @@ def compress_block(layer, name, way, x, seed, step, sender, direction):
 
 def delivered(s, layer, X, W, step):
     """The workers' weights after the message of the server, which keeps none of its own where nothing is compressed."""
-    if layer.down == 'identity':
+    if layer.down_type == 'identity':
         return assigned(layer, 'down', X)
-    return X if layer.down == 'step' else W + compress(s.shards, layer, 'down', X - W, s.seed, step, 0, 1)
+    return X if layer.steps else W + compress(s.shards, layer, 'down', X - W, s.seed, step, 0, 1)
 
 
 def ef21(run, shake):
     s, L, workers = run.all, range(len(run.layers)), range(run.all.workers)
-    at_server = s.at == 'server'
+    at_server = s.momentum_at == 'server'
     mean = lambda arrays: shake(sum(arrays) / s.workers)
     active = [i for i in L if run.layers[i].type != 'frozen']
     types = [Type(s, layer) for layer in run.layers]
@@ -418,9 +435,9 @@ def ef21(run, shake):
     for i in active:
         layer = run.layers[i]
         for j in workers:
-            if s.init == 'gradient':
+            if s.ef21_init == 'gradient':
                 M[j][i] = g[j][i]
-                whole = layer.up_values in ('native', 'double') or (layer.up == 'identity' and layer.up_values != 'single')
+                whole = layer.up_values in ('native', 'double') or (layer.up_type == 'identity' and layer.up_values != 'single')
                 Gj[j][i] = g[j][i] if whole else rounded('single', g[j][i])
             else:
                 M[j][i] = at_worker(layer, 0)[1] * g[j][i]
@@ -428,15 +445,14 @@ def ef21(run, shake):
         G[i] = mean([Gj[j][i] for j in workers])
     for k in range(s.steps):
         eta = rate(s, k)
-        last = run.loss(W)
         for i in active:
             layer = run.layers[i]
-            previous, fresh = (0.0, 1.0) if k == 0 and s.init == 'gradient' else weights(s, layer, k)
+            previous, fresh = (0.0, 1.0) if k == 0 and s.ef21_init == 'gradient' else weights(s, layer, k)
             Ms[i] = shake(previous * Ms[i] + fresh * penalized(s, layer, G[i], W[i])) if at_server else G[i]
             X[i] = types[i].step(X[i], Ms[i], eta, shake, penalized(s, layer, G[i], W[i]) if at_server and previous else None)
             W[i] = delivered(s, layer, X[i], W[i], k)
-            X[i] = W[i] if layer.down == 'identity' else X[i]
-            if layer.down == 'step':
+            X[i] = W[i] if layer.down_type == 'identity' else X[i]
+            if layer.steps:
                 down = down + types[i].bits
         if k == s.steps - 1:
             break
@@ -446,14 +462,14 @@ def ef21(run, shake):
             previous, fresh = at_worker(layer, k + 1)
             for j in workers:
                 M[j][i] = shake(previous * M[j][i] + fresh * g[j][i])
-                if layer.up == 'identity':
+                if layer.up_type == 'identity':
                     Gj[j][i] = assigned(layer, 'up', M[j][i])
                 else:
                     received.append(compress(s.shards, layer, 'up', M[j][i] - Gj[j][i], s.seed, k + 1, j, 0))
                     Gj[j][i] = Gj[j][i] + received[-1]
-            G[i] = mean([Gj[j][i] for j in workers]) if layer.up == 'identity' else G[i] + mean(received)
-    out = {'loss': last, 'dual': sum(type.dual for type in types)}
-    if all(run.layers[i].down == 'step' for i in active) and s.exchange != 'replicated':
+            G[i] = mean([Gj[j][i] for j in workers]) if layer.up_type == 'identity' else G[i] + mean(received)
+    out = {'dual': sum(type.dual for type in types)}
+    if all(run.layers[i].steps for i in active) and s.exchange != 'replicated':
         out.update(zip(('paper', 'encoded', 'entropy'), down))
     for i in L:
         out[i, 'W', None], out[i, 'X', None], out[i, 'G', None] = W[i], X[i], G[i]
@@ -467,7 +483,7 @@ def ef21(run, shake):
 def rounds(run, shake):
     """Step k sends the momenta of its gradients, and ends its round; with a delay layers of type lmo end the round that step k - 1 has sent."""
     s, L, workers = run.all, [i for i in range(len(run.layers)) if run.layers[i].type != 'frozen'], range(run.all.workers)
-    at_server, ef21 = s.at == 'server', s.type == 'ef21'
+    at_server, ef21 = s.momentum_at == 'server', s.type == 'ef21'
     types = [Type(s, layer) for layer in run.layers]
     X, W = [x.copy() for x in run.start], [x.copy() for x in run.start]
     M = [[0.0] * len(X) for j in workers]
@@ -475,12 +491,12 @@ def rounds(run, shake):
     G, Ms, change, waiting = [0.0] * len(X), [0.0] * len(X), [0.0] * len(X), [None] * len(X)
 
     def first(r):
-        return ef21 and s.init == 'gradient' and r == 0
+        return ef21 and s.ef21_init == 'gradient' and r == 0
 
     def receive(i, r, T):
         layer, sent = run.layers[i], []
         for j in workers:
-            if layer.up == 'identity':
+            if layer.up_type == 'identity':
                 sent.append(assigned(layer, 'up', T[j]))
             elif ef21:
                 sent.append(T[j] if first(r) else compress(s.shards, layer, 'up', T[j] - kept[j][i], s.seed, r, j, 0))
@@ -488,12 +504,12 @@ def rounds(run, shake):
             else:
                 p = T[j] + kept[j][i]
                 sent.append(compress(s.shards, layer, 'up', p, s.seed, r, j, 0))
-                kept[j][i] = s.feedback * (p - sent[-1])
+                kept[j][i] = s.ef14_feedback * (p - sent[-1])
         return shake(sum(sent) / s.workers)
 
     def finish(i, r, came):
         layer = run.layers[i]
-        G[i] = came if layer.up == 'identity' or not ef21 else G[i] + came
+        G[i] = came if layer.up_type == 'identity' or not ef21 else G[i] + came
         u = G[i]
         if at_server:
             previous, fresh = (0.0, 1.0) if first(r) else weights(s, layer, r)
@@ -502,13 +518,12 @@ def rounds(run, shake):
             u = nesterov(s, h, Ms[i], previous)
         before = X[i]
         X[i] = types[i].step(before, u, rate(s, r), shake)
-        if s.correction and layer.type == 'lmo':
+        if s.delay_correction and layer.type == 'lmo':
             X[i], change[i] = X[i] + (X[i] - before) - change[i], X[i] - before
         W[i] = delivered(s, layer, X[i], W[i], r)
-        X[i] = W[i] if layer.down == 'identity' else X[i]
+        X[i] = W[i] if layer.down_type == 'identity' else X[i]
 
     for k in range(s.steps):
-        last = run.loss(W)
         g = [[run.gradient(j, i, W[i], k, shake) for i in range(len(X))] for j in workers]
         if ef21 or not at_server:
             g = [shortened(s, run.layers, one) for one in g]
@@ -527,7 +542,7 @@ def rounds(run, shake):
             came = shortened(s, run.layers, came)
         for i, r in ended.items():
             finish(i, r, came[i])
-    out = {'loss': last, 'dual': sum(type.dual for type in types)}
+    out = {'dual': sum(type.dual for type in types)}
     for i in L:
         out[i, 'W', None], out[i, 'X', None], out[i, 'G', None] = W[i], X[i], G[i]
         for j in workers:
@@ -542,7 +557,7 @@ def rounds(run, shake):
 def last_steps(run):
     """After which step of a round the weights of each layer are exchanged: the largest goes where there is least."""
     s, active = run.all, [i for i in range(len(run.layers)) if run.layers[i].type != 'frozen']
-    parts = min(s.local_steps, len(active)) if s.stagger else 1
+    parts = min(s.local_steps, len(active)) if s.local_stagger else 1
     load, out = [(0, 0, part) for part in range(parts)], {}
     size = lambda i: run.start[i].size * (2 if controlled(run, i) else 1)
     for i in sorted(active, key=lambda i: (-size(i), run.layers[i].name)):
@@ -553,7 +568,7 @@ def last_steps(run):
 
 
 def controlled(run, i):
-    return run.all.control and run.layers[i].type in ('lmo', 'sgd')
+    return run.all.local_control and run.layers[i].type in ('lmo', 'sgd')
 
 
 def local(run, shake):
@@ -569,7 +584,6 @@ def local(run, shake):
     c, believed, mean, C = ([[np.zeros(x.shape) for x in run.start] for j in workers] for _ in range(4))
     mean, C = mean[0], C[0]
     for k in range(s.steps):
-        last = sum(run.loss_at(j, own[j]) for j in workers) / s.workers
         for j in workers:
             g = [run.gradient(j, i, own[j][i], k, shake) for i in range(len(run.layers))]
             for i in L:
@@ -590,34 +604,34 @@ def local(run, shake):
                 ready = r, went
             for j in workers if ready is not None else []:
                 way = ready[1][j]
-                if s.outer == 'dense' or layer.up == 'identity':
+                if s.outer_type == 'dense' or layer.up_type == 'identity':
                     sent.append(way)
-                elif s.outer == 'ef14':
+                elif s.outer_type == 'ef14':
                     sent.append(compress(s.shards, layer, 'up', way + kept[j][i], s.seed, ready[0], j, 0))
-                    kept[j][i] = s.feedback * (way + kept[j][i] - sent[-1])
+                    kept[j][i] = s.outer_ef14_feedback * (way + kept[j][i] - sent[-1])
                 else:
                     kept[j][i] = kept[j][i] + compress(s.shards, layer, 'up', way - kept[j][i], s.seed, ready[0], j, 0)
                     sent.append(kept[j][i])
             if ready is not None:
                 G[i] = shake(sum(sent) / s.workers)
                 u[i] = shake(s.outer_momentum * u[i] + G[i])
-                before, X[i] = X[i], X[i] - s.outer_lr * (G[i] + s.outer_momentum * u[i])
-                if s.correction:
+                before, X[i] = X[i], X[i] - s.outer_learning_rate * (G[i] + s.outer_momentum * u[i])
+                if s.delay_correction:
                     X[i], change[i] = X[i] + (X[i] - before) - change[i], X[i] - before
-                W[i] = X[i] if s.outer == 'dense' else delivered(s, layer, X[i], W[i], ready[0])
-                X[i] = W[i] if s.outer == 'dense' or layer.down == 'identity' else X[i]
+                W[i] = X[i] if s.outer_type == 'dense' else delivered(s, layer, X[i], W[i], ready[0])
+                X[i] = W[i] if s.outer_type == 'dense' or layer.down_type == 'identity' else X[i]
             if controlled(run, i):
                 other = dict(layer, name=layer.name + '.control')
                 other = type('', (dict,), {'__getattr__': dict.__getitem__})(other)
                 for j in workers:
-                    compressed = s.outer == 'ef21' and layer.up != 'identity'
+                    compressed = s.outer_type == 'ef21' and layer.up_type != 'identity'
                     believed[j][i] = believed[j][i] - compress(s.shards, other, 'up', believed[j][i] - c[j][i], s.seed, r, j, 0) if compressed else c[j][i]
                 mean[i] = shake(sum(believed[j][i] for j in workers) / s.workers)
-                C[i] = mean[i] if s.outer != 'ef21' or layer.down == 'identity' else delivered(s, other, mean[i], C[i], r)
+                C[i] = mean[i] if s.outer_type != 'ef21' or layer.down_type == 'identity' else delivered(s, other, mean[i], C[i], r)
             for j in workers:
                 own[j][i] = W[i] - went[j] if s.delay else W[i].copy()
                 began[j][i] = own[j][i].copy()
-    out = {'loss': last}
+    out = {}
     for i in L:
         for j in workers:
             out[i, 'W', j] = out[i, 'X', j] = own[j][i]
@@ -648,10 +662,10 @@ def bounds(run, algorithm):
 def compare(run, algorithm, least):
     exact, allowed = bounds(run, algorithm)
     compared, worst = 0, 0.0
-    for rank in range(run.ranks):
+    for rank in range(run.all.ranks):
         for i in range(len(run.layers)):
             for name in ('W', 'X', 'G', 'M', 'Gj', 'E'):
-                got, key = run.read(rank, i, name), (i, name, rank // run.all.node if (i, name, rank // run.all.node) in exact else None)
+                got, key = run.read(rank, i, name), (i, name, rank // run.all.node_size if (i, name, rank // run.all.node_size) in exact else None)
                 if got is None:
                     assert name != 'W'
                     continue
@@ -659,7 +673,8 @@ def compare(run, algorithm, least):
                 assert error <= allowed[key], '%s of layer %s at rank %d is off by %g, allowed %g' % (name, run.layers[i].name, rank, error, allowed[key])
                 worst = max(worst, error / allowed[key] if error > 0 else 0.0)
                 compared += 1
-    for name in ('loss', 'dual', 'agreement', 'paper', 'encoded', 'entropy'):
+    assert abs(run.all.loss - run.loss()) <= 64 * EPSILON * run.loss(), 'loss %.17g, expected %.17g' % (run.all.loss, run.loss())
+    for name in ('dual', 'agreement', 'paper', 'encoded', 'entropy'):
         if name not in exact:
             continue
         error = abs(run.all[name] - exact[name])
@@ -672,7 +687,7 @@ def compare(run, algorithm, least):
 
 def main():
     run = Run(sys.argv[1])
-    compare(run, local if run.all.type == 'local' else ef21 if run.all.type == 'ef21' and not run.all.delay else rounds, run.ranks * len(run.layers))
+    compare(run, local if run.all.type == 'local' else ef21 if run.all.type == 'ef21' and not run.all.delay else rounds, run.all.ranks * len(run.layers))
 
 
 if __name__ == '__main__':

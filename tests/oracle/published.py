@@ -4,7 +4,7 @@
     published.py DIR numpy    torch.optim.Muon, with torch.optim.AdamW for the rest
     published.py DIR torch    the same by torch itself, in double precision, which its polar factors take bfloat16 for
 
-Each does the run that tests/dense_oracle.c wrote into DIR again, with the mean of all gradients on one machine, and compares where it ends.
+Each does the run that tests/step_oracle.c wrote into DIR again, with the mean of all gradients on one machine, and compares where it ends.
 """
 import importlib
 import inspect
@@ -86,9 +86,8 @@ def algorithm(make):
         types = [make(layer.type == 'lmo') for layer in run.layers]
         W = [x.copy() for x in run.start]
         for k in range(run.all.steps):
-            last = run.loss(W)
             W = [types[i].step(W[i], shake(sum(run.gradient(j, i, W[i], k, shake) for j in J) / run.all.workers), shake) for i in L]
-        out = {'loss': last}
+        out = {}
         for i in L:
             out[i, 'W', None] = out[i, 'X', None] = W[i]
         return out

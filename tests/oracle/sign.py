@@ -1,6 +1,6 @@
 """SignMuon a second time: all workers in one program, in numpy, with the votes counted in integers.
 
-    sign.py DIR    do the run that tests/sign_oracle.c wrote into DIR again and compare where it ends
+    sign.py DIR    do the run that tests/step_oracle.c wrote into DIR again and compare where it ends
 """
 import sys
 
@@ -48,11 +48,11 @@ def sign(run, shake):
     W, M = [x.copy() for x in run.start], [[0.0] * len(L) for j in workers]
     agreed = measured = 0.0
     for k in range(s.steps):
-        last, factor, agreed, measured, entries = run.loss(W), rate(s, k), 0.0, 0.0, 0
+        factor, agreed, measured, entries = rate(s, k), 0.0, 0.0, 0
         each = [shortened(s, run.layers, [run.gradient(j, i, W[i], k, shake) for i in L]) for j in workers]
         for i in L:
             layer = run.layers[i]
-            eta, g = layer.lr * factor, [penalized(s, layer, each[j][i], W[i]) for j in workers]
+            eta, g = layer.learning_rate * factor, [penalized(s, layer, each[j][i], W[i]) for j in workers]
             if layer.type != 'lmo':
                 W[i] = types[i].step(W[i], shake(sum(g) / s.workers), factor, shake)
                 continue
@@ -64,18 +64,18 @@ def sign(run, shake):
             for block in blocks(layer):
                 signs = []
                 for j in workers:
-                    U = {'polar': steepest('spectral', M[j][i][block]), 'momentum': M[j][i][block], 'gradient': g[j][block]}.get(s.direction)
-                    if s.direction == 'adam':
+                    U = {'polar': steepest('spectral', M[j][i][block]), 'momentum': M[j][i][block], 'gradient': g[j][block]}.get(s.sign_direction)
+                    if s.sign_direction == 'adam':
                         assert len(blocks(layer)) == 1
                         U = adam[j][i].step(g[j])
                     signs.append(np.where(U == 0, own[j][block], np.where(shake(U) >= 0, 1, -1)))
                     measured += float(np.sum(np.abs(g[j][block]))) / np.sqrt(U.size) / s.workers
-                S, votes = majority(signs, s.tie, coin[block])
+                S, votes = majority(signs, s.sign_tie, coin[block])
                 agreed, entries = agreed + float(np.sum(np.abs(votes))) / s.workers, entries + votes.size
                 radius = eta * (layer.scale * shape_factor(layer, *S.shape))
-                out[block] = (1 if s.decay_style == 'coupled' else 1 - eta * layer.decay) * W[i][block] - radius * scaled(S.astype(float), s.update)
+                out[block] = (1 if s.weight_decay_style == 'coupled' else 1 - eta * layer.weight_decay) * W[i][block] - radius * scaled(S.astype(float), s.sign_update)
             W[i] = out
-    result = {'loss': last, 'dual': measured if s.measure else 0.0, 'agreement': agreed / entries}
+    result = {'dual': measured if s.sign_measure else 0.0, 'agreement': agreed / entries}
     for i in L:
         result[i, 'W', None] = result[i, 'X', None] = W[i]
     return result

@@ -3,6 +3,7 @@
 
 #include <petsctao.h>
 #include "antiderivative.h"
+#include "vecarray.h"
 
 #define MARKS 20 /* errors in the history of a run */
 
@@ -35,23 +36,6 @@ static inline PetscErrorCode Count(Problem *p, PetscBool single)
     p->history[p->marks++][1] = Mean(p->data.tests, p->errors);
   }
   p->passes++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Between vectors of PETSc's scalars and arrays */
-static inline PetscErrorCode Copy(Vec x, double w[], PetscBool to_vector)
-{
-  PetscScalar *xs;
-  PetscInt     n;
-
-  PetscFunctionBeginUser;
-  PetscCall(VecGetLocalSize(x, &n));
-  PetscCall(VecGetArray(x, &xs));
-  for (PetscInt i = 0; i < n; i++) {
-    if (to_vector) xs[i] = (PetscScalar)w[i];
-    else w[i] = (double)PetscRealPart(xs[i]);
-  }
-  PetscCall(VecRestoreArray(x, &xs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,8 +1,7 @@
 /* Functions of a Gaussian process on [0, 1] with the covariance exp(-d^2 / (2 0.2^2)), and their integrals; knows nothing of this library */
 #pragma once
 
-#include <petscsys.h>
-#include <math.h>
+#include "normal.h"
 
 #define PLACES 1000 /* a training function's integral is known at one of them */
 #define GRID   100  /* points from 0 to 1 at which a test function's integral is known */
@@ -35,18 +34,6 @@ static inline double Sum(const double c[], double x, double *integral)
     *integral += c[k] * part;
   }
   return u;
-}
-
-/* A number that is normally distributed, by the method of Box and Muller */
-static inline PetscErrorCode Normal(PetscRandom random, double *z)
-{
-  PetscReal u = 0, v = 0;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscRandomGetValueReal(random, &u));
-  PetscCall(PetscRandomGetValueReal(random, &v));
-  *z = sqrt(-2 * log(1 - (double)u)) * cos(2 * PETSC_PI * (double)v);
-  PetscFunctionReturn(0);
 }
 
 static inline double Place(PetscInt i)

@@ -11,7 +11,6 @@
 #include <petscmuon/private/muoncompressorimpl.h>
 #include <petscmuon/private/muonassemblyimpl.h>
 #include <petscmuon.h>
-#include <signal.h>
 
 PETSC_EXTERN PetscLogEvent MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggregate, MUON_Measure, MUON_SetUpEvent;
 
@@ -28,7 +27,7 @@ typedef struct {
      if a gradient was ready twice, -1 without any gradient
   */
   double missing;
-  double save;  /* this rank was asked for a checkpoint */
+  double save;  /* this rank asks to save the state behind the step */
   double score; /* this rank's part of the score of a group's operations */
 } MuonRecord;
 #define MUON_RECORD_COUNT 11
@@ -234,8 +233,8 @@ struct _MuonOps {
    the record's status is negative, there are no gradients. input() may replace the input of a layer's optimizer by scratch. differ() before the
    commit, if alike of a group differs between ranks with the same rows; it gives the reason. committing() before the commit, for which all ranks are
    ready; it may refuse it. look() during the commit, before and after the workers' weights W get the message for Xnew. end() after it, with ok if the
-   step was taken. counted() after the step was counted, before show(), the monitors. saving() before a checkpoint is written; it measures, and does not
-   change the state. visitstate() names state for checkpoints, with layer and holder of the visitor. Data and texts of rows are freed with the
+   step was taken. counted() after the step was counted, before show(), the monitors. saving() before the state is saved; it measures, and does not
+   change the state. visitstate() names state that is saved, with layer and holder of the visitor. Data and texts of rows are freed with the
    optimizer, everything else by reset(), or by destroy() if it outlives a reset
 */
 typedef struct {
@@ -247,6 +246,7 @@ typedef struct {
   PetscErrorCode (*setfromoptions)(Muon, MuonOptionItems);
   PetscErrorCode (*configure)(Muon);                 /* in MuonSetUp(), when shards are known and before state is allocated */
   PetscErrorCode (*setup)(Muon);                     /* when it is */
+  PetscErrorCode (*resume)(Muon, PetscBool fresh);   /* at the end of each MuonSetUp(); fresh: it made the state */
   PetscErrorCode (*schedule)(Muon, PetscBool *free); /* false: the addon gives the rates of steps, and no schedule is chosen where none was set */
   PetscErrorCode (*start)(Muon);
   PetscErrorCode (*begin)(Muon, MuonRecord *);
@@ -256,7 +256,7 @@ typedef struct {
   PetscErrorCode (*look)(Muon, MuonShard *, PetscBool after, const MuonArray *Xnew, const MuonArray *W);
   PetscErrorCode (*end)(Muon, PetscBool ok);
   PetscErrorCode (*counted)(Muon, PetscInt step);
-  PetscErrorCode (*show)(Muon, PetscInt step, PetscReal loss); /* when all addons have counted it: monitors */
+  PetscErrorCode (*show)(Muon, PetscInt step, PetscReal loss); /* when all addons have counted it: monitors, then what saves it */
   PetscErrorCode (*solved)(Muon);                              /* at the end of MuonSolve() */
   PetscErrorCode (*saving)(Muon);
   PetscErrorCode (*visitstate)(Muon, MuonStateVisitor *);
@@ -275,15 +275,7 @@ typedef struct {
 /* For the optimizers that are made afterwards. Names and rows are not copied. A type registers what every optimizer has of it under its own name */
 PETSC_EXTERN PetscErrorCode MuonAddonRegister(const char name[], const MuonAddonOps *);
 /* NULL where the optimizer has no such addon */
-PETSC_EXTERN void          *MuonAddonData(Muon, const char name[]);
-PETSC_INTERN PetscErrorCode MuonAddonRegister_Device(void);
-PETSC_INTERN PetscErrorCode MuonAddonRegister_Theory(void);
-PETSC_INTERN PetscErrorCode MuonAddonRegister_TestGradient(void);
-PETSC_INTERN PetscErrorCode MuonAddonRegister_Cost(void);
-PETSC_INTERN PetscErrorCode MuonAddonRegister_Watch(void);
-PETSC_INTERN PetscErrorCode MuonAddonRegister_PostStep(void);
-PETSC_INTERN PetscErrorCode MuonAddonRegister_Monitor(void);
-PETSC_INTERN PetscErrorCode MuonAddonRegister_LookAhead(void);
+PETSC_EXTERN void *MuonAddonData(Muon, const char name[]);
 
 #define MuonTryAddons(muon, op, ...) \
   do { \
@@ -326,8 +318,8 @@ struct _p_Muon {
   PetscBool          error_if_not_converged, count_entropy;
 
   /*
-     Set by a type whose workers take steps alone, where nothing but the status goes to others: its other optimizer, of whose
-     state checkpoints are part
+     Set by a type whose workers take steps alone, where nothing but the status goes to others: its other optimizer, whose state
+     is saved with this one's
   */
   Muon nested;
 
@@ -361,21 +353,16 @@ struct _p_Muon {
   PetscReal worker_weight; /* of this rank as it was set */
   double   *weights;       /* of all ranks, with the mean 1; NULL where all are equal, and before the set-up */
 
-  PetscInt              monitor_interval;
-  PetscReal             score;           /* of the last step, -1 where no group has one */
-  PetscBool             save, continues; /* some rank was asked for a checkpoint; a run that was saved goes on: files of monitors too */
-  struct _n_MuonSaving *saving;          /* checkpoints and restarts: in muoncheckpoint.h */
-  struct _n_MuonRates  *rates;           /* of momentum and steps, types of layers, the preset: in muonschedule.h */
-  MuonRounds            rounds;          /* what does not end in its step: in muonround.h */
+  PetscInt             monitor_interval;
+  PetscReal            score;           /* of the last step, -1 where no group has one */
+  PetscBool            save, continues; /* some rank asks to save the state; a run that was saved goes on: files of monitors too */
+  unsigned int         registered;      /* hash of the names of routines that addons have from the program, which ranks compare */
+  struct _n_MuonRates *rates;           /* of momentum and steps, types of layers, the preset: in muonschedule.h */
+  MuonRounds           rounds;          /* what does not end in its step: in muonround.h */
 
   MuonCompressor compressor[2]; /* up and down, made by a type: what its options say of all layers; else NULL */
   void          *data;
 };
-
-PETSC_INTERN PetscErrorCode MuonRegister_Feedback(void);
-PETSC_INTERN PetscErrorCode MuonRegister_Local(void);
-PETSC_INTERN PetscErrorCode MuonRegister_Dense(void);
-PETSC_INTERN PetscErrorCode MuonRegister_Sign(void);
 
 /* The first status that is not MUON_STATUS_OK stays */
 static inline void MuonStatusMerge(MuonStatus status, MuonStatus *first)

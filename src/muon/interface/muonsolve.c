@@ -103,7 +103,6 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   PetscCall(MuonSetStepInfo_Private(muon));
   PetscCall(MuonHashOptions_Private(muon, &options));
   record.options = (double)options;
-  PetscCall(MuonCheckpointAsked_Private(muon, &record.save));
   /* A rank whose routine failed takes part without gradients */
   for (PetscInt l = 0; l < muon->nactive && ierr != PETSC_SUCCESS; l++) MuonLayerHideGradient_Private(muon->active[l], PETSC_TRUE);
   PetscCall(MuonRound_Private(muon, &record, &ok, &differs));
@@ -158,7 +157,7 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCheck(muon->nlayers > 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "Call MuonAddLayer() first");
   PetscCall(MuonSetUpAgreed_Private(muon));
   PetscCall(MuonPolarWarnBLAS(PetscObjectComm((PetscObject)muon)));
-  step = muon->step; /* which may be that of a checkpoint now */
+  step = muon->step; /* which may be that of an earlier run now */
   PetscCheck(step < PETSC_MAX_INT, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "Step %" PetscInt_FMT " is the last that this PETSc's integers can count", step);
   PetscCall(MuonCheckOptions_Private(muon));
   PetscCall(MuonCheckShards_Private(muon));
@@ -188,9 +187,7 @@ PetscErrorCode MuonStep(Muon muon)
   if (muon->reason >= 0) muon->step++;
   PetscCall(PetscLogEventEnd(MUON_Step, muon, 0, 0, 0));
   MuonTryAddons(muon, counted, muon, step);
-  /* Monitors write a step before a checkpoint records it */
   MuonTryAddons(muon, show, muon, step, muon->loss);
-  PetscCall(MuonCheckpointStep_Private(muon, PETSC_FALSE));
   if (muon->reason < 0 && muon->error_if_not_converged) {
     PetscCall(MuonDescribeReason_Private(muon, sizeof(where), where));
     SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_NOT_CONVERGED, "Step %" PetscInt_FMT " of the optimizer: %s%s", step, MuonConvergedReasons[muon->reason], where);
@@ -216,14 +213,13 @@ PetscErrorCode MuonStep(Muon muon)
 
   Note:
   The number of steps includes earlier steps by `MuonStep()` or `MuonSolve()`, and those before a checkpoint that was loaded. If this number was
-  set, but no schedule, preset or theory, the schedule is `MUON_SCHEDULE_LINEAR`\: steps in a norm ball have the length of the radius, and with a
+  set, but no schedule, preset or theorem, the schedule is `MUON_SCHEDULE_LINEAR`\: steps in a norm ball have the length of the radius, and with a
   constant radius they oscillate around a minimum. If a run diverges, rank 0 prints one line with the reason, unless `-muon_converged_reason` does.
 
 .seealso: `Muon`, `MuonStep()`, `MuonSetMaxSteps()`, `MuonGetConvergedReason()`
 @*/
 PetscErrorCode MuonSolve(Muon muon)
 {
-  PetscInt  first;
   PetscBool said;
   char      where[256];
 
@@ -232,11 +228,9 @@ PetscErrorCode MuonSolve(Muon muon)
   PetscCall(MuonScheduleDefault_Private(muon));
   PetscCall(MuonSetUp(muon));
   muon->reason = MUON_CONVERGED_ITERATING;
-  first        = muon->step;
   while (muon->step < muon->max_steps && muon->reason == MUON_CONVERGED_ITERATING) PetscCall(MuonStep(muon));
   PetscCall(MuonAgree_Private(muon, MUON_CALL_SOLVED)); /* on the number of steps, too */
   if (muon->reason == MUON_CONVERGED_ITERATING) muon->reason = MUON_CONVERGED_MAX_STEPS;
-  if (muon->step > first) PetscCall(MuonCheckpointStep_Private(muon, PETSC_TRUE));
   PetscCall(PetscOptionsHasName(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, "-muon_converged_reason", &said));
   if (muon->reason < 0 && said == PETSC_FALSE) {
     PetscCall(MuonDescribeReason_Private(muon, sizeof(where), where));

@@ -431,7 +431,7 @@ static const MuonParameter MuonCostParameters[] = {ROW("cost_alpha", REAL, alpha
 
 static const char *const MuonCostKeys[] = {"muon_view_cost", NULL};
 
-PetscErrorCode MuonAddonRegister_Cost(void)
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Cost(void)
 {
   MuonAddonOps ops;
 

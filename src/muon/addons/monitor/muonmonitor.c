@@ -317,7 +317,7 @@ static PetscErrorCode MuonMonitorDefault_Private(Muon muon, PetscInt step, Petsc
 }
 
 /*
-   Before the first row: the file of a run that continues from a checkpoint keeps its rows of earlier steps, and loses those of
+   Before the first row: the file of a run that continues keeps its rows of earlier steps, and loses those of
    steps that this run repeats, and incomplete rows. Any other file is overwritten. Returns whether that failed
 */
 static int MuonCSVBegin_Private(MuonCSV *csv, PetscInt step, PetscBool continues)
@@ -404,8 +404,8 @@ static PetscErrorCode MuonMonitorCSVDestroy_Private(void **ctx)
   The first row names the columns\: step, loss, rate, dual norm, bits up, bits down, their ratios to fp32, reason, and
   validation, empty in steps without one. Bits are counted as by `MuonMonitorDefault()`.
 
-  An existing file is overwritten. A run that continues from a checkpoint (`MuonSetRestart()`) appends to it\: it keeps
-  the rows up to the checkpoint and removes the later ones, whose steps are taken again.
+  An existing file is overwritten. A run that continues (`MuonSetRestart()`) appends to it\: it keeps the rows up
+  to the step that was loaded and removes the later ones, whose steps are taken again.
 
 .seealso: `Muon`, `MuonMonitorSet()`, `MuonMonitorDefault()`
 @*/
@@ -500,7 +500,7 @@ static PetscErrorCode MuonMonitorEnd_Private(Muon muon, PetscBool ok)
 
 static const char *const MuonMonitorKeys[] = {"muon_monitor", "muon_monitor_cancel", "muon_monitor_csv", NULL};
 
-PetscErrorCode MuonAddonRegister_Monitor(void)
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Monitor(void)
 {
   MuonAddonOps ops;
 

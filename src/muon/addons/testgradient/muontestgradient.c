@@ -253,7 +253,7 @@ static PetscErrorCode MuonTestStart_Private(Muon muon)
 static const MuonParameter MuonTestParameters[] = {{"test_gradient", MUON_PARAMETER_BOOL, offsetof(MuonTest, wanted), 0, 0, 1, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_FIXED, "Compare gradients with differences of losses at the first step"},
                                                    {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
-PetscErrorCode MuonAddonRegister_TestGradient(void)
+PETSC_INTERN PetscErrorCode MuonAddonRegister_TestGradient(void)
 {
   MuonAddonOps ops;
 

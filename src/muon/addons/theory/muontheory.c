@@ -386,7 +386,7 @@ static const MuonParameter MuonTheoryParameters[] = {ROW("theory", ENUM, type, 0
 
 const MuonParameter MuonTheoryLayerParameters_Private[] = {CONSTANTS(OWN), OWN(eta, MUON_UNBOUNDED, MUON_PARAMETER_ABOVE, "Multiple of the optimizer's eta for the layer's radius"), {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
-PetscErrorCode MuonAddonRegister_Theory(void)
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Theory(void)
 {
   MuonAddonOps ops;
 

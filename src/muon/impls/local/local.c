@@ -556,7 +556,7 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
   With `-muon_node_size` the ranks of a node take their steps together. The outer optimizer has the same nodes unless
   its own option says otherwise.
 
-  A checkpoint has the complete state, also in the middle of a round. On another number of workers each worker gets the
+  A run may be saved and continued in the middle of a round. On another number of workers each worker gets the
   mean of the workers' weights.
 
   If the program changes weights between two steps, the change becomes part of the displacement. `MuonWeightsChanged()`
@@ -601,7 +601,7 @@ static PetscErrorCode MuonCreate_Local(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonRegister_Local(void)
+PETSC_INTERN PetscErrorCode MuonRegister_Local(void)
 {
   MuonAddonOps ops;
 

@@ -1,7 +1,8 @@
-#include "muoninterface.h" /*I "petscmuon.h" I*/
+#include "muoncheckpoint.h" /*I "petscmuon.h" I*/
+#include <petsctime.h>
 
 /*
-   Checkpoints and restarts as the program sees them.
+   Checkpoints and restarts as the program sees them, and when they are written and loaded.
 */
 
 /*@
@@ -129,7 +130,7 @@ PetscErrorCode MuonSaveCheckpoint(Muon muon, const char folder[], PetscInt keep)
 static PetscErrorCode MuonLoaded_Private(Muon muon)
 {
   PetscFunctionBegin;
-  if (muon->saving->restart_state == MUON_RESTART_WEIGHTS) {
+  if (MuonSavingOf(muon)->restart_state == MUON_RESTART_WEIGHTS) {
     PetscCall(MuonReset(muon));
     PetscCall(MuonSetUp(muon));
   }
@@ -182,50 +183,116 @@ PetscErrorCode MuonLoadCheckpoint(Muon muon, const char folder[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  MuonViewWeights - Writes the weights of all layers to a binary file, as matrices
-
-  Collective
-
-  Input Parameters:
-+ muon   - the optimizer
-- viewer - of type `PETSCVIEWERBINARY`, on the ranks of the optimizer, opened to write, without MPI-IO
-
-  Level: intermediate
-
-  Note:
-  The file has one dense matrix of `PetscScalar` for each layer, in the order in which the layers were added, also for
-  layers that are vectors, arrays or frozen. `MatLoad()` reads each of them on any number of ranks, and PETSc's
-  PetscBinaryIO reads them in Python. They are the workers' weights, at which gradients are computed.
-
-.seealso: `Muon`, `MuonSetCheckpoint()`, `MuonView()`, `MuonLayerGetWeights()`
-@*/
-PetscErrorCode MuonViewWeights(Muon muon, PetscViewer viewer)
+/* Loads the checkpoint that the run begins with, once */
+static PetscErrorCode MuonCheckpointResume_Private(Muon muon, PetscBool fresh)
 {
+  MuonSaving *saving = MuonSavingOf(muon);
+  PetscBool   absent = PETSC_FALSE, loaded;
+
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
-  PetscCheckSameComm(muon, 1, viewer, 2);
-  PetscCall(MuonSetUp(muon));
-  PetscCall(MuonViewWeights_Private(muon, viewer));
+  if (fresh) PetscCall(PetscTime(&saving->written));
+  PetscCall(PetscStrcmp(saving->restart, saving->restarted, &loaded));
+  if (saving->restart == NULL || loaded) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonRestartLoad_Private(muon, saving->restart, saving->restart_if_present ? &absent : NULL));
+  PetscCall(PetscFree(saving->restarted));
+  PetscCall(PetscStrallocpy(saving->restart, &saving->restarted));
+  if (absent) {
+    PetscCall(PetscInfo(muon, "%s: no checkpoint is there\n", saving->restart));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (fresh && saving->restart_state == MUON_RESTART_WEIGHTS) PetscCall(MuonWeightsChanged(muon)); /* there is no state yet but the servers' weights */
+  else PetscCall(MuonLoaded_Private(muon));
+  PetscCall(MuonNotice(PetscObjectComm((PetscObject)muon), "restarted at step %" PetscInt_FMT " from %s%s\n", muon->step, saving->restart, saving->restart_state == MUON_RESTART_ALL ? "" : " (weights alone)"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonRestart_Private(Muon muon, PetscBool fresh)
+static PetscErrorCode MuonCheckpointBegin_Private(Muon muon, MuonRecord *record)
 {
-  PetscBool absent = PETSC_FALSE, loaded;
+  const MuonSaving *saving = MuonSavingOf(muon);
+  PetscLogDouble    now;
 
   PetscFunctionBegin;
-  PetscCall(PetscStrcmp(muon->saving->restart, muon->saving->restarted, &loaded));
-  if (muon->saving->restart == NULL || loaded) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonRestartLoad_Private(muon, muon->saving->restart, muon->saving->restart_if_present ? &absent : NULL));
-  PetscCall(MuonCopyName_Private(muon->saving->restart, &muon->saving->restarted));
-  if (absent) {
-    PetscCall(PetscInfo(muon, "%s: no checkpoint is there\n", muon->saving->restart));
-    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscTime(&now));
+  record->save = saving->requested || (saving->checkpoint_seconds > 0 && now - saving->written >= (PetscLogDouble)saving->checkpoint_seconds) ? 1 : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   After a step, which writes a checkpoint if it is due or was requested, and after the last step. A folder that cannot be
+   written to is an error after the first step
+*/
+static PetscErrorCode MuonCheckpointWriteDue_Private(Muon muon, PetscBool last)
+{
+  MuonSaving     *saving = MuonSavingOf(muon);
+  const PetscBool due    = muon->save || muon->step % saving->checkpoint_interval == 0 ? PETSC_TRUE : PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (saving->checkpoint == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCheckpointStart_Private(muon, saving->checkpoint));
+  if (muon->reason < 0 || due == last) PetscFunctionReturn(PETSC_SUCCESS);
+  saving->requested = 0; /* one that comes while this is written means what is written */
+  PetscCall(MuonCheckpointSave_Private(muon, saving->checkpoint, saving->checkpoint_keep));
+  PetscCall(PetscTime(&saving->written));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Behind the monitors, whose files have a step before a checkpoint records it */
+static PetscErrorCode MuonCheckpointShow_Private(Muon muon, PetscInt step, PetscReal loss)
+{
+  PetscFunctionBegin;
+  MuonSavingOf(muon)->stepped = PETSC_TRUE;
+  PetscCall(MuonCheckpointWriteDue_Private(muon, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCheckpointSolved_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  if (MuonSavingOf(muon)->stepped) PetscCall(MuonCheckpointWriteDue_Private(muon, PETSC_TRUE));
+  MuonSavingOf(muon)->stepped = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCheckpointDestroy_Private(Muon muon)
+{
+  MuonSaving *saving = MuonSavingOf(muon);
+
+  PetscFunctionBegin;
+  PetscCall(MuonCheckpointsDestroy_Private(muon));
+  for (PetscInt k = 0; k < saving->nprograms; k++) PetscCall(PetscFree(saving->program[k].name));
+  PetscCall(PetscFree(saving->program));
+  PetscCall(PetscFree(saving->restarted));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define ROW(kind, field, value, least, most, names, help) \
+  { \
+    #field, MUON_PARAMETER_##kind, offsetof(MuonSaving, field), value, least, most, names, MUON_PARAMETER_DATA, help \
   }
-  if (fresh && muon->saving->restart_state == MUON_RESTART_WEIGHTS) PetscCall(MuonWeightsChanged(muon)); /* there is no state yet but the servers' weights */
-  else PetscCall(MuonLoaded_Private(muon));
-  PetscCall(MuonNotice(PetscObjectComm((PetscObject)muon), "restarted at step %" PetscInt_FMT " from %s%s\n", muon->step, muon->saving->restart, muon->saving->restart_state == MUON_RESTART_ALL ? "" : " (weights alone)"));
+
+static const MuonParameter MuonCheckpointParameters[] = {ROW(TEXT, checkpoint, 0, 0, 0, NULL, "Folder that steps write checkpoints to"),
+                                                         ROW(INT, checkpoint_interval, 100, 1, MUON_UNBOUNDED, NULL, "Of how many steps one writes a checkpoint"),
+                                                         ROW(INT, checkpoint_keep, 2, 1, MUON_UNBOUNDED, NULL, "How many checkpoints remain"),
+                                                         ROW(REAL, checkpoint_seconds, 0, 0, MUON_UNBOUNDED, NULL, "After how many seconds steps write a checkpoint, 0: never"),
+                                                         ROW(TEXT, restart, 0, 0, 0, NULL, "Folder of the checkpoint that a run begins with"),
+                                                         ROW(BOOL, restart_if_present, 0, 0, 1, NULL, "Begin anew where there is no checkpoint"),
+                                                         ROW(ENUM, restart_state, 0, 0, 0, MuonRestartStates, "What a checkpoint is loaded for"),
+                                                         ROW(BOOL, restart_convert, 0, 0, 1, NULL, "Take another precision from a checkpoint"),
+                                                         {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Checkpoint(void)
+{
+  MuonAddonOps ops;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&ops, sizeof(ops)));
+  ops.rows    = MuonCheckpointParameters;
+  ops.size    = sizeof(MuonSaving);
+  ops.resume  = MuonCheckpointResume_Private;
+  ops.begin   = MuonCheckpointBegin_Private;
+  ops.show    = MuonCheckpointShow_Private;
+  ops.solved  = MuonCheckpointSolved_Private;
+  ops.destroy = MuonCheckpointDestroy_Private;
+  PetscCall(MuonAddonRegister("checkpoint", &ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

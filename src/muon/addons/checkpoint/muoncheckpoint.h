@@ -1,10 +1,11 @@
 /*
-   Between the files of this folder that write and read checkpoints.
+   Checkpoints: an addon that writes the state of a run to files and begins a run with it. This is between its files.
 */
 #pragma once
 
-#include "../round/muonround.h"
+#include "../../round/muonround.h"
 #include <petscmuon/private/muonfile.h>
+#include <signal.h>
 
 #define MUON_PROGRAM_NAME 101 /* bytes of a name, the zero at its end among them */
 
@@ -19,8 +20,8 @@ typedef struct {
   const void *data;
 } MuonProgram;
 
-/* Parameters and state of checkpoints and restarts */
-struct _n_MuonSaving {
+/* The addon's data: parameters and state of checkpoints and restarts */
+typedef struct {
   struct _n_MuonCheckpoints *kept; /* the folder and its run, NULL until one is saved */
   PetscInt                   nprograms;
   MuonProgram               *program;              /* what the program gives to checkpoints */
@@ -31,8 +32,14 @@ struct _n_MuonSaving {
   PetscLogDouble             written;            /* when the last one was, or the run began */
   MuonRestartState           restart_state;
   PetscBool                  restart_if_present, restart_convert;
+  PetscBool                  stepped;   /* since MuonSolve() ended, or the run began */
   volatile sig_atomic_t      requested; /* this rank was asked */
-};
+} MuonSaving;
+
+static inline MuonSaving *MuonSavingOf(Muon muon)
+{
+  return (MuonSaving *)MuonAddonData(muon, "checkpoint");
+}
 
 /* All ranks get the result of the first that failed, and what it says */
 PETSC_INTERN PetscErrorCode MuonCheckpointAgree_Private(Muon, MuonFileResult *, char text[MUON_FILE_TEXT]);
@@ -44,11 +51,7 @@ PETSC_INTERN PetscErrorCode MuonCheckpointLoad_Private(Muon, MuonFileReader *);
 */
 PETSC_INTERN PetscErrorCode MuonRestartLoad_Private(Muon, const char folder[], PetscBool *absent);
 PETSC_INTERN PetscErrorCode MuonCheckpointSave_Private(Muon, const char folder[], PetscInt keep);
-PETSC_INTERN PetscErrorCode MuonViewWeights_Private(Muon, PetscViewer);
-/* A copy of a name, NULL for none */
-PETSC_INTERN PetscErrorCode MuonCopyName_Private(const char name[], char **to);
 
-#define MUON_STATE_NESTED       "outer." /* before what the other optimizer of an optimizer keeps */
 #define MUON_CHECKPOINT_WEIGHTS "weights"
 #define MUON_CHECKPOINT_OWN     "weights.own" /* of a worker, where those of all are others */
 #define MUON_CHECKPOINT_WEIGHT  "worker.weight"
@@ -107,9 +110,5 @@ PETSC_INTERN PetscErrorCode MuonCheckpointWalk_Private(Muon, MuonStateVisitor *,
 /* Makes and locks the folder */
 PETSC_INTERN PetscErrorCode MuonCheckpointStart_Private(Muon, const char folder[]);
 PETSC_INTERN PetscErrorCode MuonCheckpointPrograms_Private(Muon, PetscInt failed, const char does[]);
-PETSC_INTERN PetscErrorCode MuonCheckpointStep_Private(Muon, PetscBool last);
-/* Whether this rank asks for a checkpoint, in the status reduction of a step */
-PETSC_INTERN PetscErrorCode MuonCheckpointAsked_Private(Muon, double *);
-/* Lets go of the folder of checkpoints; and of all that the user set of them */
+/* Lets go of the folder of checkpoints */
 PETSC_INTERN PetscErrorCode MuonCheckpointsDestroy_Private(Muon);
-PETSC_INTERN PetscErrorCode MuonRestartDestroy_Private(Muon);

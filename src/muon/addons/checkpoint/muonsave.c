@@ -1,12 +1,11 @@
 #include "muoncheckpoint.h"
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /*
-   Writes checkpoints: a file of each rank, then the manifest, which is the commit; and weights as matrices.
+   Writes checkpoints: a file of each rank, then the manifest, which is the commit.
 */
 
 struct _n_MuonCheckpoints {
@@ -68,7 +67,7 @@ PetscErrorCode MuonCheckpointPrograms_Private(Muon muon, PetscInt failed, const 
 {
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)muon)));
-  PetscCheck(failed >= muon->saving->nprograms, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "Checkpoint: the routine that %s the bytes of the program \"%s\" failed", does, muon->saving->program[failed].name);
+  PetscCheck(failed >= MuonSavingOf(muon)->nprograms, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "Checkpoint: the routine that %s the bytes of the program \"%s\" failed", does, MuonSavingOf(muon)->program[failed].name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -78,8 +77,8 @@ static PetscErrorCode MuonCheckpointAskPrograms_Private(Muon muon)
   PetscInt failed = PETSC_MAX_INT;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < muon->saving->nprograms && failed > k; k++) {
-    MuonProgram *program = &muon->saving->program[k];
+  for (PetscInt k = 0; k < MuonSavingOf(muon)->nprograms && failed > k; k++) {
+    MuonProgram *program = &MuonSavingOf(muon)->program[k];
 
     program->bytes = 0;
     program->data  = NULL;
@@ -125,8 +124,8 @@ static PetscErrorCode MuonCheckpointWriteRank_Private(Muon muon, MuonFileFolder 
   }
   (void)MuonFileWriterOpen(folder, &id, &writer);
   (void)MuonFileWriterAdd(&writer, &record, numbers, NUMBERS);
-  for (PetscInt k = 0; k < muon->saving->nprograms; k++) {
-    const MuonProgram *program = &muon->saving->program[k];
+  for (PetscInt k = 0; k < MuonSavingOf(muon)->nprograms; k++) {
+    const MuonProgram *program = &MuonSavingOf(muon)->program[k];
     char               name[MUON_PROGRAM_NAME + sizeof(MUON_CHECKPOINT_PROGRAM)];
 
     PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s", MUON_CHECKPOINT_PROGRAM, program->name));
@@ -170,11 +169,11 @@ PetscErrorCode MuonCheckpointStart_Private(Muon muon, const char folder[])
   size_t                     count = 0;
 
   PetscFunctionBegin;
-  if (muon->saving->kept != NULL) {
+  if (MuonSavingOf(muon)->kept != NULL) {
     MuonFileFolder named;
     PetscBool      same = PETSC_FALSE;
 
-    if (MuonFileFolderInit(&named, folder) == MUON_FILE_OK) PetscCall(PetscStrcmp(named.path, muon->saving->kept->folder.path, &same));
+    if (MuonFileFolderInit(&named, folder) == MUON_FILE_OK) PetscCall(PetscStrcmp(named.path, MuonSavingOf(muon)->kept->folder.path, &same));
     if (same) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(MuonCheckpointsDestroy_Private(muon));
   }
@@ -199,16 +198,16 @@ PetscErrorCode MuonCheckpointStart_Private(Muon muon, const char folder[])
                          MuonPrefix(muon), folder));
   }
   free(all);
-  c->id.ranks        = (uint32_t)muon->size;
-  muon->saving->kept = c;
+  c->id.ranks              = (uint32_t)muon->size;
+  MuonSavingOf(muon)->kept = c;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonCheckpointsDestroy_Private(Muon muon)
 {
   PetscFunctionBegin;
-  if (muon->saving->kept != NULL) MuonFileFolderUnlock(&muon->saving->kept->folder);
-  PetscCall(PetscFree(muon->saving->kept));
+  if (MuonSavingOf(muon)->kept != NULL) MuonFileFolderUnlock(&MuonSavingOf(muon)->kept->folder);
+  PetscCall(PetscFree(MuonSavingOf(muon)->kept));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -223,7 +222,7 @@ PetscErrorCode MuonCheckpointSave_Private(Muon muon, const char folder[], PetscI
   MuonTryAddons(muon, saving, muon);
   PetscCall(MuonCheckpointAskPrograms_Private(muon));
   PetscCall(MuonCheckpointStart_Private(muon, folder));
-  c = muon->saving->kept;
+  c = MuonSavingOf(muon)->kept;
   if (muon->rank == 0) result = MuonFileBegin(&c->folder, (uint64_t)muon->step, &c->id);
   PetscCall(MuonCheckpointAgree_Private(muon, &result, c->folder.text));
   PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_WRITE, "Checkpoint: %s", c->folder.text);
@@ -254,46 +253,5 @@ PetscErrorCode MuonCheckpointSave_Private(Muon muon, const char folder[], PetscI
   if (muon->rank == 0) result = MuonFilePrune(&c->folder, (size_t)keep);
   PetscCall(MuonCheckpointAgree_Private(muon, &result, c->folder.text));
   PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_WRITE, "The checkpoint of step %" PetscInt_FMT " was written, but an older one could not be removed: %s", muon->step, c->folder.text);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   The weights of all layers as dense matrices, which rank 0 writes. Its errors are sent to the other ranks at the end, so that
-   no rank waits. For a distributed layer the ranks of rank 0's worker take part
-*/
-PetscErrorCode MuonViewWeights_Private(Muon muon, PetscViewer viewer)
-{
-  MPI_Comm      comm = PetscObjectComm((PetscObject)muon);
-  PetscViewer   own;
-  PetscFileMode mode;
-  PetscBool     binary, mpiio;
-  const char   *name;
-  int           error = 0;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERBINARY, &binary));
-  PetscCheck(binary, comm, PETSC_ERR_SUP, "A viewer of type %s, expected one of type %s", ((PetscObject)viewer)->type_name, PETSCVIEWERBINARY);
-  PetscCall(PetscViewerBinaryGetUseMPIIO(viewer, &mpiio));
-  PetscCall(PetscViewerFileGetMode(viewer, &mode));
-  PetscCheck(!mpiio && mode != FILE_MODE_READ, comm, PETSC_ERR_SUP, "A viewer that was opened to read, or with MPI-IO, expected one that was opened to write");
-  PetscCall(PetscViewerFileGetName(viewer, &name));
-  PetscCall(PetscViewerGetSubViewer(viewer, PETSC_COMM_SELF, &own));
-  if (muon->rank == 0) PetscCall(PetscViewerPushFormat(own, PETSC_VIEWER_NATIVE));
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
-    const MuonWorkerGrid grid = muon->grid[muon->place[l].grid];
-    Mat                  full;
-
-    if (grid->worker != grid->worker_of[0]) continue;
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, muon->layer[l]->m, muon->layer[l]->n, NULL, &full));
-    PetscCall(MuonLayerGetFullWeights(muon->layer[l], full));
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    if (muon->rank == 0 && error == 0 && MatView(full, own) != PETSC_SUCCESS) error = errno != 0 ? errno : EIO;
-    PetscCall(PetscPopErrorHandler());
-    PetscCall(MatDestroy(&full));
-  }
-  if (muon->rank == 0) PetscCall(PetscViewerPopFormat(own));
-  PetscCall(PetscViewerRestoreSubViewer(viewer, PETSC_COMM_SELF, &own));
-  PetscCallMPI(MPI_Bcast(&error, 1, MPI_INT, 0, comm));
-  PetscCheck(error == 0, comm, PETSC_ERR_FILE_WRITE, "%s: cannot write to it: %s", name, strerror(error));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

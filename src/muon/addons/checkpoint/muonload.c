@@ -99,7 +99,7 @@ static PetscErrorCode MuonCheckpointTake_Private(MuonCheckpointLoad *load, const
     load->result = MUON_FILE_OTHER;
     PetscCall(PetscSNPrintf(load->reader->folder->text, MUON_FILE_TEXT, "%s of layer \"%s\" has %s numbers, expected %s ones, as the layer has", from->state, from->layer, MuonFields[MuonCheckpointIsComplex_Private(from->precision)],
                             MuonFields[MuonCheckpointIsComplex_Private(want->precision)]));
-  } else if (!fits || (from->precision != want->precision && !(converts && load->muon->saving->restart_convert))) {
+  } else if (!fits || (from->precision != want->precision && !(converts && MuonSavingOf(load->muon)->restart_convert))) {
     load->result = MUON_FILE_OTHER;
     PetscCall(PetscSNPrintf(load->reader->folder->text, MUON_FILE_TEXT,
                             "%s of layer \"%s\" has %d bytes an entry and %" PRIu64 " x %" PRIu64 " of %" PRIu64 " x %" PRIu64 " entries, expected %d and %" PRIu64 " x %" PRIu64 " of %" PRIu64 " x %" PRIu64 "%s", from->state, from->layer,
@@ -214,7 +214,7 @@ static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, cons
       shape.len      = (size_t)(record->rowmajor ? record->columns : record->rows);
       shape.count    = (size_t)(record->rowmajor ? record->rows : record->columns);
       shape.pairs    = 0; /* no state of a complex layer but that of its entries is complex */
-      if (!load->muon->saving->restart_convert) shape.precision = record->precision == MUON_FILE_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
+      if (!MuonSavingOf(load->muon)->restart_convert) shape.precision = record->precision == MUON_FILE_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
     }
     PetscCall(MuonArrayCreate(&shape, shape.precision, array));
     PetscCall(PetscRealloc((size_t)(load->nmade + 1) * sizeof(*load->made), &load->made));
@@ -235,7 +235,7 @@ static PetscErrorCode MuonCheckpointGo_Private(MuonCheckpointLoad *load, MuonChe
   visitor.make   = phase == LOAD_MAKE ? MuonCheckpointMake_Private : NULL;
   visitor.ctx    = load;
   visitor.onhost = phase == LOAD_READ ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(MuonCheckpointWalk_Private(load->muon, &visitor, load->muon->saving->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE, phase >= LOAD_CLEAR ? PETSC_TRUE : PETSC_FALSE));
+  PetscCall(MuonCheckpointWalk_Private(load->muon, &visitor, MuonSavingOf(load->muon)->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE, phase >= LOAD_CLEAR ? PETSC_TRUE : PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -323,16 +323,16 @@ static PetscErrorCode MuonCheckpointReadOwn_Private(MuonCheckpointLoad *load)
       found++;
     }
     if (record->precision != MUON_FILE_BYTES || strncmp(record->state, MUON_CHECKPOINT_PROGRAM, strlen(MUON_CHECKPOINT_PROGRAM)) != 0) continue;
-    while (p < load->muon->saving->nprograms && strcmp(record->state + strlen(MUON_CHECKPOINT_PROGRAM), load->muon->saving->program[p].name) != 0) p++;
+    while (p < MuonSavingOf(load->muon)->nprograms && strcmp(record->state + strlen(MUON_CHECKPOINT_PROGRAM), MuonSavingOf(load->muon)->program[p].name) != 0) p++;
     at = (size_t)p * ranks + record->file;
-    if (p == load->muon->saving->nprograms || load->data[at] != NULL) continue;
+    if (p == MuonSavingOf(load->muon)->nprograms || load->data[at] != NULL) continue;
     load->taken[k]  = 1;
     load->bytes[at] = (PetscInt64)record->rows;
     if (ranks == (uint32_t)load->muon->size && record->file != (uint32_t)load->muon->rank) continue;
     PetscCall(PetscMalloc((size_t)record->rows + 1, &load->data[at]));
     load->result = MuonFileReaderRead(load->reader, record, 0, 0, record->rows, 1, load->data[at], 1, 1);
   }
-  for (size_t at = 0; at < (size_t)load->muon->saving->nprograms * ranks && found == ranks; at++) found = load->bytes[at] >= 0 ? ranks : 0;
+  for (size_t at = 0; at < (size_t)MuonSavingOf(load->muon)->nprograms * ranks && found == ranks; at++) found = load->bytes[at] >= 0 ? ranks : 0;
   if (load->result != MUON_FILE_OK || found == ranks) PetscFunctionReturn(PETSC_SUCCESS);
   load->result = MUON_FILE_OTHER;
   PetscCall(PetscStrncpy(load->reader->folder->text, "it does not have the step, or the bytes of the program, of each rank", MUON_FILE_TEXT));
@@ -342,7 +342,7 @@ static PetscErrorCode MuonCheckpointReadOwn_Private(MuonCheckpointLoad *load)
 /* Checks that everything is there, and nothing else: names the first record without a place on any rank */
 static PetscErrorCode MuonCheckpointLook_Private(MuonCheckpointLoad *load)
 {
-  const PetscBool all = load->muon->saving->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool all = MuonSavingOf(load->muon)->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE;
   PetscMPIInt     count;
   size_t          k;
 
@@ -434,8 +434,8 @@ static PetscErrorCode MuonCheckpointGivePrograms_Private(MuonCheckpointLoad *loa
   PetscInt failed = PETSC_MAX_INT;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < load->muon->saving->nprograms; k++) {
-    const MuonProgram *program = &load->muon->saving->program[k];
+  for (PetscInt k = 0; k < MuonSavingOf(load->muon)->nprograms; k++) {
+    const MuonProgram *program = &MuonSavingOf(load->muon)->program[k];
     const size_t       at      = (size_t)k * ranks;
 
     if (give && failed > k && (*program->load)(load->muon, (PetscMPIInt)ranks, load->bytes + at, (const void *const *)load->data + at, program->ctx) != PETSC_SUCCESS) failed = k;
@@ -448,8 +448,8 @@ static PetscErrorCode MuonCheckpointGivePrograms_Private(MuonCheckpointLoad *loa
 
 PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileReader *reader)
 {
-  const PetscBool    all    = muon->saving->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE;
-  const size_t       layers = (size_t)muon->nlayers, bytes = (size_t)muon->saving->nprograms * reader->id.ranks;
+  const PetscBool    all    = MuonSavingOf(muon)->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE;
+  const size_t       layers = (size_t)muon->nlayers, bytes = (size_t)MuonSavingOf(muon)->nprograms * reader->id.ranks;
   const uint32_t     ranks = reader->id.ranks;
   MuonCheckpointLoad load;
 

@@ -1,10 +1,10 @@
 #include "muoncheckpoint.h" /*I "petscmuon.h" I*/
-#include <petsctime.h>
+#include <petscmuon/private/muonwire.h>
 #include <stdlib.h>
 #include <string.h>
 
 /*
-   When checkpoints are written, and which one a run begins with.
+   Which checkpoint a run begins with, and what the program adds to them.
 */
 
 /*@C
@@ -45,9 +45,9 @@
 @*/
 PetscErrorCode MuonCheckpointRegister(Muon muon, const char name[], MuonCheckpointSaveFn *save, MuonCheckpointLoadFn *load, void *ctx)
 {
-  struct _n_MuonSaving *saving;
-  size_t                length;
-  PetscInt              k = 0;
+  MuonSaving *saving;
+  size_t      length;
+  PetscInt    k = 0;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -56,26 +56,18 @@ PetscErrorCode MuonCheckpointRegister(Muon muon, const char name[], MuonCheckpoi
   length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._");
   PetscCheck(length > 0 && length < MUON_PROGRAM_NAME && name[length] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "MuonCheckpointRegister(): the name \"%s\", expected at most %d letters, digits, points and underscores", name,
              MUON_PROGRAM_NAME - 1);
-  saving = muon->saving;
+  saving = MuonSavingOf(muon);
   while (k < saving->nprograms && strcmp(saving->program[k].name, name) != 0) k++;
   if (k == saving->nprograms) {
     PetscCall(PetscRealloc((size_t)(k + 1) * sizeof(*saving->program), &saving->program));
     PetscCall(PetscMemzero(&saving->program[k], sizeof(*saving->program)));
     PetscCall(PetscStrallocpy(name, &saving->program[k].name));
     saving->nprograms++;
+    muon->registered = (unsigned int)MuonWireCRC32C((uint32_t)muon->registered, (const unsigned char *)name, length + 1);
   }
   saving->program[k].save = save;
   saving->program[k].load = load;
   saving->program[k].ctx  = ctx;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonRestartDestroy_Private(Muon muon)
-{
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k < muon->saving->nprograms; k++) PetscCall(PetscFree(muon->saving->program[k].name));
-  PetscCall(PetscFree(muon->saving->program));
-  PetscCall(PetscFree(muon->saving->restarted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,43 +91,7 @@ PetscErrorCode MuonRestartDestroy_Private(Muon muon)
 @*/
 void MuonCheckpointRequest(Muon muon)
 {
-  muon->saving->requested = 1; /* and nothing else, not even what PETSc notes of each function */
-}
-
-PetscErrorCode MuonCopyName_Private(const char name[], char **to)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree(*to));
-  PetscCall(PetscStrallocpy(name, to));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCheckpointAsked_Private(Muon muon, double *asked)
-{
-  PetscLogDouble now;
-
-  PetscFunctionBegin;
-  PetscCall(PetscTime(&now));
-  *asked = muon->saving->requested || (muon->saving->checkpoint_seconds > 0 && now - muon->saving->written >= (PetscLogDouble)muon->saving->checkpoint_seconds) ? 1 : 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Called after a step, which writes a checkpoint if it is due or was requested, and after the last step. A folder that cannot be
-   written to is an error after the first step
-*/
-PetscErrorCode MuonCheckpointStep_Private(Muon muon, PetscBool last)
-{
-  const PetscBool due = muon->save || muon->step % muon->saving->checkpoint_interval == 0 ? PETSC_TRUE : PETSC_FALSE;
-
-  PetscFunctionBegin;
-  if (muon->saving->checkpoint == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCheckpointStart_Private(muon, muon->saving->checkpoint));
-  if (muon->reason < 0 || due == last) PetscFunctionReturn(PETSC_SUCCESS);
-  muon->saving->requested = 0; /* one that comes while this is written means what is written */
-  PetscCall(MuonCheckpointSave_Private(muon, muon->saving->checkpoint, muon->saving->checkpoint_keep));
-  PetscCall(PetscTime(&muon->saving->written));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  MuonSavingOf(muon)->requested = 1; /* and nothing else, not even what PETSc notes of each function */
 }
 
 /*
@@ -153,7 +109,7 @@ static PetscErrorCode MuonCheckpointVerify_Private(Muon muon, MuonFileFolder *fo
   PetscCallMPI(MPI_Bcast(run, MUON_FILE_RUN, MPI_BYTE, 0, PetscObjectComm((PetscObject)muon)));
   if (*result == MUON_FILE_OK && memcmp(run, reader->id.run, MUON_FILE_RUN) != 0) {
     *result = MUON_FILE_OTHER;
-    PetscCall(PetscSNPrintf(folder->text, sizeof(folder->text), "%s: rank 0 sees another run than rank %d there: the folder must be one that all nodes share", folder->path, muon->rank));
+    PetscCall(PetscSNPrintf(folder->text, sizeof(folder->text), "%s: rank 0 sees another run than rank %d there: the folder must be one that all ranks share", folder->path, muon->rank));
   }
   if (*result == MUON_FILE_OK) *result = MuonFileReaderVerify(reader, (uint32_t)muon->rank, (uint32_t)muon->size);
   PetscCall(MuonCheckpointAgree_Private(muon, result, folder->text));
