@@ -34,6 +34,7 @@ typedef struct {
 
 typedef struct _n_MuonGroup      *MuonGroup;
 typedef struct _n_MuonWorkerGrid *MuonWorkerGrid;
+typedef struct _n_MuonRounds     *MuonRounds;
 typedef struct _MuonGroupOps      MuonGroupOps;
 
 /*
@@ -51,6 +52,12 @@ struct _n_MuonWorkerGrid {
   */
   MPI_Comm inside, across;
 };
+
+/* Where a layer is: the number of its grid, the position in each node that does all work for it but the gradient, or -1, and the depth of its group */
+typedef struct {
+  PetscInt    grid, depth;
+  PetscMPIInt home;
+} MuonPlace;
 
 /*
    Input of a layer's gradients and output of its weights, on every rank of a worker. If a layer is whole on each of several
@@ -80,7 +87,7 @@ typedef struct {
   PetscBool         edited;           /* the weights were changed since the last step: shard->X is not looked at */
   MuonArray         input;            /* server of several ranks: of the LMO */
   MuonArray         step;             /* server: the step that the commit takes */
-  MuonArray         change;           /* server: of the weights, for -muon_delay_correction; that of round[1] is the one before */
+  MuonArray         change;           /* server: of the weights, which the correction adds; that of round[1] is the one before */
   MuonCompressor    sent;             /* what T was sent with */
   MuonValidated     up_own, down_got; /* validated messages: what this rank sent, where the type needs it, and the server's */
   double            figure[4];        /* bytes of this rank's messages up and down; lags, where they are measured */
@@ -290,8 +297,7 @@ struct _p_Muon {
   MuonLayer                  *active; /* those that are not frozen */
   PetscInt                    ngrids;
   MuonWorkerGrid             *grid;
-  PetscInt                   *grid_of; /* of each layer */
-  PetscMPIInt                *home_of; /* of each layer: that of its group */
+  MuonPlace                  *place; /* of each layer */
   PetscInt                    ngroups;
   MuonGroup                  *group;
   PetscInt                    nshards;
@@ -352,15 +358,10 @@ struct _p_Muon {
   PetscBool            save, continues; /* some rank asks to save the state; a run that was saved goes on: files of monitors too */
   unsigned int         registered;      /* hash of the names of routines that addons have from the program, which ranks compare */
   struct _n_MuonRates *rates;           /* of momentum and steps, types of layers, the preset: in muonschedule.h */
+  MuonRounds           rounds;          /* what does not end in its step: in muonround.h */
 
   MuonCompressor compressor[2]; /* up and down, made by a type: what its options say of all layers; else NULL */
   void          *data;
-
-  PetscInt   delay;
-  PetscBool  delay_correction;
-  PetscInt64 pending;  /* the step whose round groups of depth 2 have begun and not ended, -1 for none */
-  MuonStatus sending;  /* what became of this rank when it began that round */
-  PetscBool  underway; /* its messages are, which were not waited for yet */
 };
 
 /* The first status that is not MUON_STATUS_OK stays */
@@ -450,10 +451,7 @@ static inline PetscBool MuonGroupKeepsOwn(const MuonGroup group)
 }
 
 /* The step whose gradients are at work in round[0], -1 for none */
-static inline PetscInt64 MuonGroupStep(Muon muon, const MuonGroup group)
-{
-  return group->depth > 1 ? muon->pending : (PetscInt64)muon->step;
-}
+PETSC_EXTERN PetscInt64 MuonGroupStep(Muon, const MuonGroup);
 
 /* The round that the gradients of this step are for */
 static inline MuonRound *MuonShardNext(const MuonShard *shard)

@@ -5,6 +5,8 @@ PetscErrorCode MuonResetShards_Private(Muon muon)
   PetscFunctionBegin;
   PetscCall(MuonDropSums_Private(muon));
   PetscTryTypeMethod(muon, reset);
+  PetscCall(MuonRoundsDrop_Private(muon));
+  muon->rounds->pending = -1;
   PetscCall(MuonDestroyGroups_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -66,9 +68,12 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
   muon->nsums = muon->nactive;
   PetscCall(MuonResetShards_Private(muon));
   PetscCall(MuonGetExchange(muon, &exchange));
+  PetscCall(MuonFindWorkerGrids_Private(muon, muon->exchange->rowwise));
+  PetscCall(MuonSetUpWeights_Private(muon));
+  PetscCall(MuonRoundsPlace_Private(muon));
   PetscCall(MuonCreateGroups_Private(muon, &MuonGroupMean));
   PetscTryTypeMethod(muon, configure);
-  PetscCall(MuonLateCheck_Private(muon));
+  PetscCall(MuonRoundsCheck_Private(muon));
   /* What only a step would refuse is refused here, on every rank alike */
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];

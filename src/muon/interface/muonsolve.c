@@ -122,18 +122,13 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   Input Parameter:
 . muon - the optimizer
 
-  Options Database Keys:
-+ -muon_delay (0|1)      - layers with LMOs use the gradients of this step (0) or of the previous step (1)
-- -muon_delay_correction - adds to each delayed change of the weights its difference to the previous change
-
   Level: beginner
 
   Notes:
   Step s = 0, 1, ... uses the gradients at the weights W^s. The routine of `MuonSetObjectiveAndGradient()` computes
   them, or the caller does before the step. Afterwards `MuonGetLoss()` gives the loss at W^s.
 
-  With `-muon_delay 1` messages of LMO layers are in flight when this routine returns. Step s updates those layers with
-  the gradients and the rate of step s - 1. `MuonProgress()` progresses the messages.
+  Messages may be in flight when this routine returns, see `MuonProgress()`.
 
   The contents of a layer's gradient after a step are undefined, for every algorithm. The next gradient must set all of
   its entries. Its memory may change in a step. Call `MuonLayerGetGradient()` again.

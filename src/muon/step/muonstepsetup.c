@@ -77,8 +77,9 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
     layer->ready = MuonPortReady_Private;
   if (MuonGroupIsAway(shard->group)) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->keepsmomentum && (at_server == PETSC_FALSE || MuonShardOwns(shard))) PetscCall(MuonArrayCreate(&state, layer->state.kept, &shard->M));
-  if (shard->group->depth > 1 && MuonShardKept(shard) == &shard->Tsent) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Tsent));
-  if ((MuonGroupHasOwners(shard->group) && shard->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE && direct == PETSC_FALSE) || (MuonShardOwns(shard) && (shard->keep_sum || (shard->group->mode != MUON_EXCHANGE_MODE_GATHER && direct == PETSC_FALSE))))
+  PetscCall(MuonRoundsSetUpState_Private(shard));
+  if ((MuonGroupHasOwners(shard->group) && shard->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE && direct == PETSC_FALSE) ||
+      (MuonShardOwns(shard) && (shard->keep_sum || (shard->group->mode != MUON_EXCHANGE_MODE_GATHER && direct == PETSC_FALSE))))
     PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
   if (MuonShardOwns(shard) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->keepsmomentum && at_server) PetscCall(MuonArrayCreate(&state, layer->state.kept, &shard->Mnew));
@@ -87,9 +88,6 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
   if (shard->down->assignment == PETSC_FALSE && shard->downlink == MUON_DOWNLINK_WEIGHTS) {
     PetscCall(MuonArrayCreate(&W, W.precision, &shard->X));
     MuonArrayAxpby(1, &W, 0, &shard->X);
-  }
-  for (PetscInt k = 0; k < shard->group->depth && muon->delay_correction && shard->group->depth > 1; k++) {
-    PetscCall(MuonArrayCreate(&W, W.precision, &shard->round[k].change));
   }
   if (shard->X.data != NULL || (shard->group->no_downlink && MuonShardTakes(shard) == PETSC_FALSE)) PetscCall(MuonArrayCreate(&W, W.precision, &shard->Xnew));
   PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &whole));

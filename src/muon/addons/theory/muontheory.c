@@ -294,7 +294,6 @@ static PetscErrorCode MuonTheoryConfigure_Private(Muon muon)
   theory->bound = PETSC_DETERMINE;
   PetscCall(PetscFree(theory->text));
   if (theory->type == MUON_THEORY_NONE || muon->nshards == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(muon->delay == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_delay 1: the theorem of -%smuon_theory %s is one of steps that are not late, expected none", MuonPrefix(muon), MuonPrefix(muon), MuonTheories[theory->type]);
   for (PetscInt l = 0; l < muon->nactive; l++) {
     const char *const slot = MuonLayerHasSlot(muon->active[l], MUON_SLOT_MOVE);
 

@@ -58,7 +58,7 @@ static PetscErrorCode MuonLocalSetPhases_Private(Muon muon)
   PetscMPIInt      *phase, n;
 
   PetscFunctionBegin;
-  PetscCheck(local->stagger == PETSC_FALSE || outer->delay == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_stagger with -%smuon_delay 1: a layer would come while others are sent, expected one of both", MuonPrefix(muon),
+  PetscCheck(local->stagger == PETSC_FALSE || MuonRoundsDepth(outer) == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_stagger with -%smuon_delay 1: a layer would come while others are sent, expected one of both", MuonPrefix(muon),
              MuonPrefix(outer));
   PetscCall(PetscMPIIntCast(muon->nlayers, &n));
   PetscCall(PetscMalloc2(n, &items, n + 1, &phase));
@@ -188,7 +188,8 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
   PetscFunctionBegin;
   PetscCheck(muon->clip == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_clip %g: with -%smuon_type %s no rank has the mean gradient that would be clipped, expected 0", MuonPrefix(muon), (double)muon->clip, MuonPrefix(muon),
              MUONLOCAL);
-  PetscCheck(!local->control || outer->delay == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_control with -%smuon_delay 1: C would be of a round before that of the C_j, expected one of both", MuonPrefix(muon), MuonPrefix(outer));
+  PetscCheck(!local->control || MuonRoundsDepth(outer) == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_control with -%smuon_delay 1: C would be of a round before that of the C_j, expected one of both", MuonPrefix(muon),
+             MuonPrefix(outer));
   PetscCheck(!local->control || outer->clip == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_control with -%smuon_clip %g: control variates are no gradients that could be clipped, expected 0", MuonPrefix(muon), MuonPrefix(outer),
              (double)outer->clip);
   PetscCall(PetscRealloc((size_t)muon->nlayers * sizeof(*local->layer), &local->layer));
@@ -200,7 +201,7 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
     to->outer->why[0]         = '\0';
     to->outer->workermomentum = PETSC_TRUE; /* that of the outer optimizer */
     PetscCall(MuonArrayDestroy(&to->start));
-    if (outer->delay > 0) PetscCall(MuonArrayCreate(&to->shared, to->shared.precision, &to->start));
+    if (MuonRoundsDepth(outer) > 1) PetscCall(MuonArrayCreate(&to->shared, to->shared.precision, &to->start));
     PetscCall(MuonLocalSetControl_Private(muon, l));
   }
   PetscCall(MuonSetWorkerWeight(outer, muon->worker_weight));
