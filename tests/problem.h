@@ -44,7 +44,7 @@
      fails S                  the routine fails in step S, once, behind other gradients that were ready; none is, where S is
                               even, when it is called again
 
-   The gradient of a worker is that of 1/2 sum H (W - B)^2, with H among 1/2, 1, 3/2 and B, W and the noise multiples
+   A program may give a formula of its own for the entries of gradients, in form, and weights by ProblemSetRows(). Else the gradient of a worker is that of 1/2 sum H (W - B)^2, with H among 1/2, 1, 3/2 and B, W and the noise multiples
    of 2^-11.
 */
 #pragma once
@@ -79,7 +79,7 @@ typedef struct {
    Square, tall, wide, one row, a column that is a vector, one matrix that is moved entry by entry; a second one of
    the same shape; what moves smoothly with its gradient; polar factors by an iteration; norms of singular values, blocks
    that straddle ranks, one entry, fewer rows than ranks, other types, other precisions and orders; more entries than
-   a block of a device's sums has; 8 x 40 or its transpose, three times, with 36 in place of 40
+   a block of a device's sums has; 8 x 40 or its transpose, three times, with 36 in place of 40; worked examples
 */
 static const ProblemShape ProblemShapes[] = {
   {"square", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 6, 6, 0, PROBLEM_MAT},
@@ -113,6 +113,10 @@ static const ProblemShape ProblemShapes[] = {
   {"d", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 40, 8, 0, PROBLEM_ARRAY_SINGLE},
   {"e", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 8, 40, 0, PROBLEM_ARRAY_SINGLE},
   {"qkv", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 24, 40, 1, PROBLEM_ARRAY_SINGLE},
+  {"pair", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 2, 2, 0, PROBLEM_MAT},
+  {"few", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 2, 3, 0, PROBLEM_MAT},
+  {"triple", MUONLMOFROBENIUS, NULL, MUONLAYERLMO, 3, 1, 0, PROBLEM_VEC},
+  {"signs", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 4, 4, 0, PROBLEM_ARRAY_DOUBLE},
   {"short", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 36, 8, 0, PROBLEM_ARRAY_DOUBLE},
 };
 
@@ -180,7 +184,7 @@ typedef struct {
   PetscMPIInt         ranks, position;
 } ProblemLayer;
 
-typedef struct {
+typedef struct Problem {
   Muon             muon;
   MPI_Comm         comm, across; /* of all whose weights there are, and of the optimizer */
   PetscInt         n;
@@ -198,6 +202,8 @@ typedef struct {
   PetscInt         noise, seed, bad, badlayer, badsign, huge, fails, overflow, edit, mismatch, half;
   PetscInt         products; /* calls of a device in the last step, */
   double           fetched;  /* and bytes that came from it */
+  double (*form)(const struct Problem *, PetscInt layer, PetscInt i, PetscInt j, PetscInt step, double w);
+  const void *data; /* of the form */
 } Problem;
 
 /* Options of one number each: an integer, a truth or a real */
@@ -361,6 +367,7 @@ static inline double ProblemGradient(const Problem *p, PetscInt number, PetscInt
   const PetscInt      e = i * l->shape->n + j;
   double              g = 0, sum = 0;
 
+  if (p->form != NULL) return (*p->form)(p, number, i, j, step, w);
   if (p->huge >= 0 && (step == p->huge || step == p->huge + 1)) return (step == p->huge ? 0.7 : -0.7) * (double)PETSC_MAX_REAL;
   if (p->zeros && (number == 4 || i % 3 == 1 || j % 4 == 2)) return 0;
   for (PetscMPIInt r = p->first; r < p->first + p->mean; r++) {
@@ -1133,6 +1140,33 @@ static inline PetscErrorCode ProblemGetRows(const Problem *p, PetscInt number, c
   if (what == NULL) a = l->weights;
   for (PetscInt e = 0; e < m * n; e++) rows[e] = *kept ? ProblemGet(&a, e / n, e % n) : 0;
   PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sets the weights that are here, of which the optimizer is not told */
+static inline PetscErrorCode ProblemSetRows(Problem *p, PetscInt number, const double rows[])
+{
+  const ProblemLayer *l = &p->layer[number];
+
+  PetscFunctionBegin;
+  for (PetscInt e = 0; e < l->weights.count * l->shape->n; e++) ProblemPut(&l->weights, e / l->shape->n, e % l->shape->n, rows[e]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What ProblemGetRows() gives where this rank keeps it: these numbers */
+static inline PetscErrorCode ProblemCheckRows(const Problem *p, PetscInt number, const char what[], const double expected[], double tolerance, const char name[])
+{
+  const PetscInt d = p->layer[number].weights.count * p->layer[number].shape->n;
+  PetscBool      kept;
+  double        *rows;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(d, &rows));
+  PetscCall(ProblemGetRows(p, number, what, rows, &kept));
+  for (PetscInt e = 0; e < d && kept; e++)
+    PetscCheck(fabs(rows[e] - expected[e]) <= tolerance, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " of %s of layer %s is %.17g, expected %.17g", name, e, what == NULL ? "the weights" : what, p->layer[number].shape->name, rows[e],
+               expected[e]);
+  PetscCall(PetscFree(rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

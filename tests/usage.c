@@ -424,6 +424,9 @@ int main(int argc, char **argv)
       one                        |   |        | {{-muon_layer_tall_momentum -muon_layer_bias_adamw_beta2 -muon_dampening}} 1 | {}
       constant                   |   |        | -muon_schedule_constant {{1 -0.1}}                           | -muon_schedule_constant
       momentum                   |   |        | -muon_momentum {{1 -0.1 2}}                                  | -muon_momentum
+      lookahead_local            | 2 |        | -muon_lookahead 0.5 -muon_type local                         | -muon_lookahead 0.5: with -muon_type local weights are a worker's own, expected 0, or -outer_muon_lookahead
+      lookahead_gamma            | 1 |        | -muon_lookahead_gamma 2                                      | -muon_lookahead_gamma 2. must be in [0.,1.]
+      lookahead_theory           | 1 |        | -muon_lookahead 0.5 -muon_type ef21 -muon_layer_bias_type lmo -muon_theory smooth -muon_theory_l 1 -muon_theory_lt 1 -muon_max_steps 9 -ef21_init gradient | -muon_lookahead 0.5: step sizes follow from a theorem, which knows of no look-ahead, expected 0
       validation                 |   |        | -muon_validation_interval 1                                  | -muon_validation_interval 1: there is no routine of MuonSetValidation()
       csv                        |   |        | -muon_monitor_csv no/such/folder.csv                         | -muon_monitor_csv no/such/folder.csv
       downlink_precision         |   |        | -muon_downlink_precision {{bf16 int8}}                       | -muon_downlink_precision
