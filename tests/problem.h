@@ -115,6 +115,10 @@ static const ProblemShape ProblemShapes[] = {
   {"qkv", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 24, 40, 1, PROBLEM_ARRAY_SINGLE},
   {"pair", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 2, 2, 0, PROBLEM_MAT},
   {"few", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 2, 3, 0, PROBLEM_MAT},
+  {"q", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 2, 3, 0, PROBLEM_MAT},
+  {"k", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 2, 3, 0, PROBLEM_MAT},
+  {"key", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 1, 3, 0, PROBLEM_MAT},
+  {"fused", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 6, 3, 0, PROBLEM_MAT},
   {"triple", MUONLMOFROBENIUS, NULL, MUONLAYERLMO, 3, 1, 0, PROBLEM_VEC},
   {"signs", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 4, 4, 0, PROBLEM_ARRAY_DOUBLE},
   {"short", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 36, 8, 0, PROBLEM_ARRAY_DOUBLE},
@@ -1122,11 +1126,16 @@ static inline PetscErrorCode ProblemGatherWeights(Problem *p, MPI_Comm comm, dou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Weights that are here, by rows, what the server has of them ("served"), or a state; zeros where there is none of it */
+static inline PetscInt ProblemRows(const Problem *p, PetscInt number, const char what[])
+{
+  return what != NULL && strcmp(what, "full") == 0 ? p->layer[number].shape->m : p->layer[number].weights.count;
+}
+
+/* Weights that are here, by rows, all of them ("full"), what the server has ("served"), or a state; zeros where there is none of it */
 static inline PetscErrorCode ProblemGetRows(const Problem *p, PetscInt number, const char what[], double rows[], PetscBool *kept)
 {
   const ProblemLayer *l = &p->layer[number];
-  const PetscInt      n = l->shape->n, m = l->weights.count;
+  const PetscInt      n = l->shape->n, m = ProblemRows(p, number, what);
   ProblemArray        a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m, 0, 0};
   MuonLayerType       type;
   Mat                 A;
@@ -1135,7 +1144,10 @@ static inline PetscErrorCode ProblemGetRows(const Problem *p, PetscInt number, c
   PetscCall(MuonLayerGetType(l->layer, &type));
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &A));
   *kept = what == NULL || strcmp(type, MUONLAYERFROZEN) != 0 ? PETSC_TRUE : PETSC_FALSE;
-  if (what != NULL && *kept) PetscCall(strcmp(what, "served") == 0 ? MuonLayerGetServerWeights(l->layer, A, kept) : MuonGetLayerState(p->muon, l->layer, what, A, kept));
+  if (what != NULL && strcmp(what, "full") == 0) {
+    *kept = PETSC_TRUE;
+    PetscCall(MuonLayerGetFullWeights(l->layer, A));
+  } else if (what != NULL && *kept) PetscCall(strcmp(what, "served") == 0 ? MuonLayerGetServerWeights(l->layer, A, kept) : MuonGetLayerState(p->muon, l->layer, what, A, kept));
   PetscCall(ProblemOfMat(A, &a));
   if (what == NULL) a = l->weights;
   for (PetscInt e = 0; e < m * n; e++) rows[e] = *kept ? ProblemGet(&a, e / n, e % n) : 0;
@@ -1156,7 +1168,7 @@ static inline PetscErrorCode ProblemSetRows(Problem *p, PetscInt number, const d
 /* What ProblemGetRows() gives where this rank keeps it: these numbers */
 static inline PetscErrorCode ProblemCheckRows(const Problem *p, PetscInt number, const char what[], const double expected[], double tolerance, const char name[])
 {
-  const PetscInt d = p->layer[number].weights.count * p->layer[number].shape->n;
+  const PetscInt d = ProblemRows(p, number, what) * p->layer[number].shape->n;
   PetscBool      kept;
   double        *rows;
 
