@@ -15,7 +15,7 @@ typedef enum {
   FORMS
 } Form;
 
-static const char *const Layers[] = {"q,k", "q,k", "q,key", "fused", "q,k"};
+static const char *const Layers[] = {"q:2x3,k:2x3", "q:2x3,k:2x3", "q:2x3,k:1x3", "q:6x3", "q:2x3,k:2x3"};
 
 typedef struct {
   Problem     p;
