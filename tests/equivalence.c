@@ -178,19 +178,7 @@ static PetscErrorCode CheckMean(Problem *p, Trace *trace)
 static PetscErrorCode CheckServed(Problem *p, const Trace *trace)
 {
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < p->n; k++) {
-    const PetscInt n = p->layer[k].shape->n;
-    const double  *w = trace->weights + (size_t)(trace->steps - 1) * trace->entries + trace->start[k];
-    ProblemArray   a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, p->layer[k].shape->m, 0, 0, 0};
-    PetscBool      serves;
-    Mat            X;
-
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, a.count, n, NULL, &X));
-    PetscCall(MuonLayerGetServerWeights(p->layer[k].layer, X, &serves));
-    PetscCall(ProblemOfMat(X, &a));
-    for (PetscInt e = 0; e < a.count * n && serves; e++) PetscCheck(ProblemGet(&a, e / n, e % n) == w[e], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s: the server's weights are not the workers'", trace->name[k]);
-    PetscCall(MatDestroy(&X));
-  }
+  for (PetscInt k = 0; k < p->n; k++) PetscCall(ProblemCheckRows(p, k, "served", trace->weights + (size_t)(trace->steps - 1) * trace->entries + trace->start[k], 0, "What servers have"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -285,17 +273,7 @@ static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, PetscBool fi
 static PetscErrorCode CheckFull(Problem *p, const double weights[])
 {
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < p->n; weights += p->layer[k].shape->m * p->layer[k].shape->n, k++) {
-    const ProblemShape *s = p->layer[k].shape;
-    ProblemArray        a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, s->m, 0, 0, 0};
-    Mat                 W;
-
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, s->m, s->n, NULL, &W));
-    PetscCall(MuonLayerGetFullWeights(p->layer[k].layer, W));
-    PetscCall(ProblemOfMat(W, &a));
-    for (PetscInt e = 0; e < s->m * s->n; e++) PetscCheck(ProblemGet(&a, e / s->n, e % s->n) == weights[e], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s: the whole weights are others", s->name);
-    PetscCall(MatDestroy(&W));
-  }
+  for (PetscInt k = 0; k < p->n; weights += p->layer[k].shape->m * p->layer[k].shape->n, k++) PetscCall(ProblemCheckRows(p, k, "full", weights, 0, "The whole weights"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -26,7 +26,7 @@ static PetscErrorCode Create(const Pair *pair, PetscBool control, const char mor
   char options[512];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(options, sizeof(options), "-muon_type local -problem_layers few -problem_setup 0 -local_steps 4 -local_control %s -muon_learning_rate 0.125 -muon_momentum 0 -outer_muon_learning_rate 1 -outer_muon_momentum 0 %s",
+  PetscCall(PetscSNPrintf(options, sizeof(options), "-muon_type local -problem_layers w:2x3 -problem_setup 0 -local_steps 4 -local_control %s -muon_learning_rate 0.125 -muon_momentum 0 -outer_muon_learning_rate 1 -outer_muon_momentum 0 %s",
                           control ? "true" : "false", more));
   PetscCall(ProblemCreateWith(p, options));
   p->form = Gradient;

@@ -111,7 +111,7 @@ int main(int argc, char **argv)
   }
 
   /* Of matrices */
-  PetscCall(Create("few", 0, "0.5", "0.9", &a));
+  PetscCall(Create("w:2x3", 0, "0.5", "0.9", &a));
   PetscCall(Steps(&a, 3));
   PetscCall(ProblemGetRows(&a.p, 0, KEPT, d, &kept));
   PetscCall(ProblemGetRows(&a.p, 0, NULL, w, &kept));
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
   for (int k = 0; k < 4; k++) {
     const char *const betas[] = {NULL, "0", "0.5", "0.5"}, *const gammas[] = {NULL, "0.5", "1", NULL};
 
-    PetscCall(Create("few", 0.125, betas[k], gammas[k], &a));
+    PetscCall(Create("w:2x3", 0.125, betas[k], gammas[k], &a));
     PetscCall(Steps(&a, 1));
     PetscCall(MuonGetMemory(a.p.muon, NULL, &server[k == 0 ? 0 : 1], NULL));
     PetscCall(ProblemGetRows(&a.p, 0, KEPT, d, &kept));
@@ -136,7 +136,7 @@ int main(int argc, char **argv)
   }
 
   /* A post-step that fails leaves a state that the next steps go on from, without a look-ahead in one of them */
-  PetscCall(Create("few", 0.125, "0.5", "0.75", &a));
+  PetscCall(Create("w:2x3", 0.125, "0.5", "0.75", &a));
   a.fails = 1;
   PetscCall(MuonStep(a.p.muon));
   Fails(MuonStep(a.p.muon), FAILS_ANY, "");

@@ -2,7 +2,7 @@
    The problem that tests of whole steps train: layers of a table in any storage, over any ranks of a worker,
    with gradients that every rank knows of every other one. What it is made of are options, -problem_...:
 
-     layers NAME,...          rows of ProblemShapes, the first six by default
+     layers NAME,...          rows of ProblemShapes, the first six by default; NAME:MxN is a matrix of so many rows and columns, spectral
      storage mat|rows|columns|both|transposed|slices   as the table says, or arrays by rows, by columns, the one and the other, or of the
                               transposes by columns, or ranges of one vector of the worker, of which its second rank has nothing
      single                   arrays are floats
@@ -79,7 +79,7 @@ typedef struct {
    Square, tall, wide, one row, a column that is a vector, one matrix that is moved entry by entry; a second one of
    the same shape; what moves smoothly with its gradient; polar factors by an iteration; norms of singular values, blocks
    that straddle ranks, one entry, fewer rows than ranks, other types, other precisions and orders; more entries than
-   a block of a device's sums has; 8 x 40 or its transpose, three times, with 36 in place of 40; worked examples
+   a block of a device's sums has; 8 x 40 or its transpose, three times, with 36 in place of 40
 */
 static const ProblemShape ProblemShapes[] = {
   {"square", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 6, 6, 0, PROBLEM_MAT},
@@ -113,10 +113,6 @@ static const ProblemShape ProblemShapes[] = {
   {"d", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 40, 8, 0, PROBLEM_ARRAY_SINGLE},
   {"e", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 8, 40, 0, PROBLEM_ARRAY_SINGLE},
   {"qkv", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 24, 40, 1, PROBLEM_ARRAY_SINGLE},
-  {"pair", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 2, 2, 0, PROBLEM_MAT},
-  {"few", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 2, 3, 0, PROBLEM_MAT},
-  {"triple", MUONLMOFROBENIUS, NULL, MUONLAYERLMO, 3, 1, 0, PROBLEM_VEC},
-  {"signs", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 4, 4, 0, PROBLEM_ARRAY_DOUBLE},
   {"short", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 36, 8, 0, PROBLEM_ARRAY_DOUBLE},
 };
 
@@ -167,6 +163,8 @@ typedef struct {
 
 typedef struct {
   const ProblemShape *shape;
+  ProblemShape        given; /* of a shape that is not in the table */
+  char                name[16];
   MuonLayer           layer, block[PROBLEM_BLOCKS];
   PetscInt            nblocks; /* that are layers of their own, else 0 */
   Mat                 W;
@@ -981,8 +979,17 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
     PetscInt k = given ? 0 : l;
 
     while (given && k < PROBLEM_LAYERS && strcmp(ProblemShapes[k].name, names[l]) != 0) k++;
-    PetscCheck(k < PROBLEM_LAYERS, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-problem_layers: no layer %s", names[l]);
-    p->layer[l].shape = &ProblemShapes[k];
+    if (k < PROBLEM_LAYERS) p->layer[l].shape = &ProblemShapes[k];
+    else {
+      int m = 0, n = 0;
+
+      PetscCheck(sscanf(names[l], "%15[^:]:%dx%d", p->layer[l].name, &m, &n) == 3, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-problem_layers: no layer %s", names[l]);
+      p->layer[l].given      = ProblemShapes[0];
+      p->layer[l].given.name = p->layer[l].name;
+      p->layer[l].given.m    = m;
+      p->layer[l].given.n    = n;
+      p->layer[l].shape      = &p->layer[l].given;
+    }
     if (given) PetscCall(PetscFree(names[l]));
   }
   count = PROBLEM_LAYERS;
@@ -1122,11 +1129,16 @@ static inline PetscErrorCode ProblemGatherWeights(Problem *p, MPI_Comm comm, dou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Weights that are here, by rows, what the server has of them ("served"), or a state; zeros where there is none of it */
+static inline PetscInt ProblemRows(const Problem *p, PetscInt number, const char what[])
+{
+  return what != NULL && strcmp(what, "full") == 0 ? p->layer[number].shape->m : p->layer[number].weights.count;
+}
+
+/* Weights that are here, by rows, all of them ("full"), what the server has ("served"), or a state; zeros where there is none of it */
 static inline PetscErrorCode ProblemGetRows(const Problem *p, PetscInt number, const char what[], double rows[], PetscBool *kept)
 {
   const ProblemLayer *l = &p->layer[number];
-  const PetscInt      n = l->shape->n, m = l->weights.count;
+  const PetscInt      n = l->shape->n, m = ProblemRows(p, number, what);
   ProblemArray        a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m, 0, 0};
   MuonLayerType       type;
   Mat                 A;
@@ -1135,7 +1147,10 @@ static inline PetscErrorCode ProblemGetRows(const Problem *p, PetscInt number, c
   PetscCall(MuonLayerGetType(l->layer, &type));
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &A));
   *kept = what == NULL || strcmp(type, MUONLAYERFROZEN) != 0 ? PETSC_TRUE : PETSC_FALSE;
-  if (what != NULL && *kept) PetscCall(strcmp(what, "served") == 0 ? MuonLayerGetServerWeights(l->layer, A, kept) : MuonGetLayerState(p->muon, l->layer, what, A, kept));
+  if (what != NULL && strcmp(what, "full") == 0) {
+    *kept = PETSC_TRUE;
+    PetscCall(MuonLayerGetFullWeights(l->layer, A));
+  } else if (what != NULL && *kept) PetscCall(strcmp(what, "served") == 0 ? MuonLayerGetServerWeights(l->layer, A, kept) : MuonGetLayerState(p->muon, l->layer, what, A, kept));
   PetscCall(ProblemOfMat(A, &a));
   if (what == NULL) a = l->weights;
   for (PetscInt e = 0; e < m * n; e++) rows[e] = *kept ? ProblemGet(&a, e / n, e % n) : 0;
@@ -1156,7 +1171,7 @@ static inline PetscErrorCode ProblemSetRows(Problem *p, PetscInt number, const d
 /* What ProblemGetRows() gives where this rank keeps it: these numbers */
 static inline PetscErrorCode ProblemCheckRows(const Problem *p, PetscInt number, const char what[], const double expected[], double tolerance, const char name[])
 {
-  const PetscInt d = p->layer[number].weights.count * p->layer[number].shape->n;
+  const PetscInt d = ProblemRows(p, number, what) * p->layer[number].shape->n;
   PetscBool      kept;
   double        *rows;
 

@@ -66,14 +66,14 @@ static PetscErrorCode CheckVote(PetscMPIInt rank, PetscMPIInt size)
       PetscReal agreement;
 
       mpicount_received = Look;
-      PetscCall(Step("pair", Momenta[worker], w, MUON_SIGN_DIRECTION_POLAR, update, way, "0.1", &agreement));
+      PetscCall(Step("w:2x2", Momenta[worker], w, MUON_SIGN_DIRECTION_POLAR, update, way, "0.1", &agreement));
       mpicount_received = NULL;
       if (way == DEFAULT) tie = MUON_SIGN_TIE_ZERO;
       else if (way == MUON_SIGN_TIE_RANDOM) {
         /* Either of them, and the other one against the other sign */
         tie = w[2] < 1 ? MUON_SIGN_TIE_PLUS : MUON_SIGN_TIE_MINUS;
         for (int e = 0; e < 4; e++) minus[e] = -Momenta[worker][e];
-        PetscCall(Step("pair", minus, v, MUON_SIGN_DIRECTION_POLAR, update, way, "0.1", &agreement));
+        PetscCall(Step("w:2x2", minus, v, MUON_SIGN_DIRECTION_POLAR, update, way, "0.1", &agreement));
         for (int e = 0; e < 4; e++) PetscCheck(PetscAbsReal(w[e] + v[e] - 2) < 1e3 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d workers: entry %d goes to %g, and against the other sign to %g", size, e, w[e], v[e]);
       }
       for (int j = 0; j < size; j++) PetscCheck(sent[j] == Bytes[size == 3 ? Three[j] : j], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Worker %d sent %02x, not %02x", j, (unsigned)sent[j], (unsigned)Bytes[size == 3 ? Three[j] : j]);
@@ -117,12 +117,12 @@ static PetscErrorCode CheckAscent(PetscReal s, PetscBool ascends)
     for (int j = 0; j < 4; j++) G[4 * i + j] = s * u[i] * v[j] / 309 + O[4 * i + j] / 103;
   }
   PetscCall(PetscArrayzero(w, 16));
-  PetscCall(Step("signs", G, w, MUON_SIGN_DIRECTION_POLAR, MUON_SIGN_UPDATE_NONE, MUON_SIGN_TIE_PLUS, "1", NULL));
+  PetscCall(Step("w:4x4", G, w, MUON_SIGN_DIRECTION_POLAR, MUON_SIGN_UPDATE_NONE, MUON_SIGN_TIE_PLUS, "1", NULL));
   for (int e = 0; e < 16; e++) change += G[e] * w[e];
   PetscCheck(PetscAbsReal(change - expected) < 1e-4 && (change > 0) == (ascends == PETSC_TRUE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "s = %g: the function changes by %.10g, expected %.10g", (double)s, change, expected);
   /* The sign of the gradient itself descends */
   PetscCall(PetscArrayzero(w, 16));
-  PetscCall(Step("signs", G, w, MUON_SIGN_DIRECTION_GRADIENT, MUON_SIGN_UPDATE_NONE, MUON_SIGN_TIE_PLUS, "1", NULL));
+  PetscCall(Step("w:4x4", G, w, MUON_SIGN_DIRECTION_GRADIENT, MUON_SIGN_UPDATE_NONE, MUON_SIGN_TIE_PLUS, "1", NULL));
   for (int e = 0; e < 16; e++) gradient += G[e] * w[e];
   PetscCheck(gradient < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "s = %g: the sign of the gradient ascends", (double)s);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -31,7 +31,7 @@ static PetscErrorCode CheckMomentum(void)
     Problem      p;
 
     PetscCall(
-      PetscSNPrintf(options, sizeof(options), "-muon_type dense -problem_layers pair -muon_learning_rate 0.1 -muon_momentum 0.95 -muon_momentum_style %s -muon_nesterov %s -muon_shape_factor %s", cases[k].style, cases[k].nesterov, cases[k].shape));
+      PetscSNPrintf(options, sizeof(options), "-muon_type dense -problem_layers w:2x2 -muon_learning_rate 0.1 -muon_momentum 0.95 -muon_momentum_style %s -muon_nesterov %s -muon_shape_factor %s", cases[k].style, cases[k].nesterov, cases[k].shape));
     PetscCall(ProblemCreateWith(&p, options));
     p.form = TwoDiagonals;
     PetscCall(ProblemSetRows(&p, 0, zeros));
@@ -68,7 +68,7 @@ static PetscErrorCode CheckEF21(const char exchange[])
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(options, sizeof(options),
-                          "-muon_type ef21 -problem_layers pair -problem_setup 0 -muon_learning_rate 0.5 -muon_momentum 0.5 -ef21_init gradient -ef21_compressor topk -ef21_compressor_ratio 0.25 -ef21_compressor_values native "
+                          "-muon_type ef21 -problem_layers w:2x2 -problem_setup 0 -muon_learning_rate 0.5 -muon_momentum 0.5 -ef21_init gradient -ef21_compressor topk -ef21_compressor_ratio 0.25 -ef21_compressor_values native "
                           "-ef21_server_compressor topk -ef21_server_compressor_ratio 0.25 -ef21_server_compressor_values native -muon_exchange_type %s",
                           exchange));
   PetscCall(ProblemCreateWith(&p, options));
@@ -135,7 +135,7 @@ static PetscErrorCode CheckFeedback(void)
     char    options[512];
     Problem p;
 
-    PetscCall(PetscSNPrintf(options, sizeof(options), "%s -problem_layers triple -problem_setup 0 -muon_learning_rate 0.02 -muon_schedule linear -muon_momentum 0 -muon_max_steps 400", rows[k].options));
+    PetscCall(PetscSNPrintf(options, sizeof(options), "%s -problem_layers x:3x1 -lmo_type frobenius -problem_setup 0 -muon_learning_rate 0.02 -muon_schedule linear -muon_momentum 0 -muon_max_steps 400", rows[k].options));
     PetscCall(ProblemCreateWith(&p, options));
     p.form = Rotations;
     PetscCall(ProblemSetRows(&p, 0, ones));
