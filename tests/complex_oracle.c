@@ -143,7 +143,7 @@ static PetscErrorCode CheckTogether(const Case *c, MuonPolar polar, const MuonAr
   enum {
     MANY = 11
   };
-  const size_t bytes = D->ld * D->count * (D->precision == MUON_SINGLE ? sizeof(float) : sizeof(double));
+  const size_t bytes   = D->ld * D->count * (D->precision == MUON_SINGLE ? sizeof(float) : sizeof(double));
   MuonArray    from[2] = {*G, *G}, alone[2] = {*D, *D}, to[MANY];
   MuonMatrix   in[MANY], out[MANY];
   MuonPolar    polars[MANY];
