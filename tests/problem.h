@@ -368,13 +368,12 @@ static inline double ProblemBad(const Problem *p)
 }
 
 /* The gradient of a worker at an entry whose weight is w, or the mean of the gradients of those that are averaged here */
-static inline double ProblemGradient(const Problem *p, PetscInt number, PetscInt i, PetscInt j, PetscInt step, double w)
+static inline double ProblemFormula(const Problem *p, PetscInt number, PetscInt i, PetscInt j, PetscInt step, double w)
 {
   const ProblemLayer *l = &p->layer[number];
   const PetscInt      e = i * l->shape->n + j;
   double              g = 0, sum = 0;
 
-  if (p->form != NULL) return (*p->form)(p, number, i, j, step, w);
   if (p->huge >= 0 && (step == p->huge || step == p->huge + 1)) return (step == p->huge ? 0.7 : -0.7) * (double)PETSC_MAX_REAL;
   if (p->zeros && (number == 4 || i % 3 == 1 || j % 4 == 2)) return 0;
   for (PetscMPIInt r = p->first; r < p->first + p->mean; r++) {
@@ -387,6 +386,11 @@ static inline double ProblemGradient(const Problem *p, PetscInt number, PetscInt
     sum += ProblemWeight(p, r);
   }
   return g / sum * (double)p->scale * (1 + (double)p->shake * ProblemEpsilon(l) * ProblemNumber(number, e, step, 1000 + p->seed));
+}
+
+static inline double ProblemGradient(const Problem *p, PetscInt number, PetscInt i, PetscInt j, PetscInt step, double w)
+{
+  return p->form != NULL ? (*p->form)(p, number, i, j, step, w) : ProblemFormula(p, number, i, j, step, w);
 }
 
 /* What is the caller's is kept before a step, and must be the same behind it */
@@ -951,7 +955,7 @@ static inline PetscErrorCode ProblemSetNorm(const Problem *p, const ProblemShape
 }
 
 /* The weights that every rank begins with */
-static inline PetscErrorCode ProblemSetLayer(Problem *p, PetscInt number)
+static inline PetscErrorCode ProblemStart(Problem *p, PetscInt number)
 {
   ProblemLayer *const l    = &p->layer[number];
   const ProblemArray *a    = &l->weights;
@@ -959,8 +963,6 @@ static inline PetscErrorCode ProblemSetLayer(Problem *p, PetscInt number)
   const ProblemArray  all = {a->data, a->type, PETSC_TRUE, 0, lines, a->ld, 0, 0};
 
   PetscFunctionBegin;
-  PetscCall(ProblemSetNorm(p, l->shape, l->layer));
-  for (PetscInt k = 1; k < l->nblocks; k++) PetscCall(ProblemSetNorm(p, l->shape, l->block[k]));
   for (PetscInt k = 0; k < lines; k++) {
     for (PetscInt e = line; e < a->ld; e++) ProblemPut(&all, k, e, PROBLEM_FILL);
   }
@@ -1075,7 +1077,9 @@ static inline PetscErrorCode ProblemCreate(Problem *p, PetscReal shake, PetscInt
     if (spread) PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, p->rank / ranks[l], p->rank, &p->layer[l].comm));
     if (p->storage != PROBLEM_STORAGE_SLICES) PetscCall(ProblemAddLayer(p, &p->layer[l], spread ? p->layer[l].comm : PETSC_COMM_SELF, spread || l % 2 ? PETSC_FALSE : PETSC_TRUE));
     else if (l == 0) PetscCall(ProblemAddSlices(p, spread ? p->layer[l].comm : PETSC_COMM_SELF));
-    PetscCall(ProblemSetLayer(p, l));
+    PetscCall(ProblemSetNorm(p, p->layer[l].shape, p->layer[l].layer));
+    for (PetscInt k = 1; k < p->layer[l].nblocks; k++) PetscCall(ProblemSetNorm(p, p->layer[l].shape, p->layer[l].block[k]));
+    PetscCall(ProblemStart(p, l));
   }
   for (PetscMPIInt r = p->first; r < p->first + p->mean; r++) sum += ProblemWeight(p, r);
   if (p->weighted) PetscCall(MuonSetWorkerWeight(p->muon, (PetscReal)sum));
