@@ -134,7 +134,7 @@ static PetscErrorCode CheckLong(MuonLayer layer, const Block *G, const Block *ot
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One layer for some steps: every entry against its formula; x gets the last weights. Norm balls are those of lmo_ball, and their steps those of step_oracle and muon_precision */
+/* One layer for some steps: every entry against its formula; x gets the last weights. Norm balls are those of lmo_ball, and their steps those of step_oracle */
 static PetscErrorCode Run(MuonLayerType type, PetscBool blocks, MuonPrecision weights, MuonPrecision state, int rowmajor, double x[])
 {
   const double es = Epsilon(state), ew = Epsilon(weights);

@@ -2,7 +2,8 @@
    The problem that tests of whole steps train: layers of a table in any storage, over any ranks of a worker,
    with gradients that every rank knows of every other one. What it is made of are options, -problem_...:
 
-     layers NAME,...          rows of ProblemShapes, the first six by default; NAME:MxN is a matrix of so many rows and columns, spectral
+     layers NAME,...          rows of ProblemShapes, the first six by default; NAME:MxN is a matrix of so many rows and columns, spectral;
+                              with f or d behind it an array of floats or doubles
      storage mat|rows|columns|both|transposed|slices   as the table says, or arrays by rows, by columns, the one and the other, or of the
                               transposes by columns, or ranges of one vector of the worker, of which its second rank has nothing
      single                   arrays are floats
@@ -1007,14 +1008,17 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
     while (given && k < PROBLEM_LAYERS && strcmp(ProblemShapes[k].name, names[l]) != 0) k++;
     if (k < PROBLEM_LAYERS) p->layer[l].shape = &ProblemShapes[k];
     else {
-      int m = 0, n = 0;
+      int  m = 0, n = 0;
+      char kind = 0;
 
-      PetscCheck(sscanf(names[l], "%15[^:]:%dx%d", p->layer[l].name, &m, &n) == 3, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-problem_layers: no layer %s", names[l]);
+      PetscCheck(sscanf(names[l], "%15[^:]:%dx%d%c", p->layer[l].name, &m, &n, &kind) >= 3, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-problem_layers: no layer %s", names[l]);
       p->layer[l].given      = ProblemShapes[0];
       p->layer[l].given.name = p->layer[l].name;
       p->layer[l].given.m    = m;
       p->layer[l].given.n    = n;
       p->layer[l].shape      = &p->layer[l].given;
+      if (kind != 0) p->layer[l].given.kind = kind == 'f' ? PROBLEM_ARRAY_SINGLE : PROBLEM_ARRAY_DOUBLE;
+      if (kind != 0) p->layer[l].given.gap = 2;
     }
     if (given) PetscCall(PetscFree(names[l]));
   }
