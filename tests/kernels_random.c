@@ -78,6 +78,7 @@ static void CheckStreams(FILE *file)
 /* So many of the entries and no more, nothing behind the last one, whatever the bytes held before */
 static void CheckSize(size_t entries, size_t count, uint64_t seed)
 {
+  const size_t   here   = allocations;
   const size_t   bytes  = (entries + 7) / 8;
   unsigned char *bitmap = (unsigned char *)Allocate(bytes + 1), *again = (unsigned char *)Allocate(bytes + 1);
   size_t         found = 0;
@@ -92,8 +93,7 @@ static void CheckSize(size_t entries, size_t count, uint64_t seed)
   }
   Check(found == count, "%d of %d: %d found", (int)count, (int)entries, (int)found);
   Check(memcmp(bitmap, again, bytes) == 0 && bitmap[bytes] == 0xA5, "%d of %d: written elsewhere", (int)count, (int)entries);
-  free(bitmap);
-  free(again);
+  FreeFrom(here);
 }
 
 /*
@@ -159,7 +159,6 @@ static void CheckSubsets(FILE *file)
       for (size_t b = 0; b < bytes; b++) fprintf(file, "%02x", (unsigned)bitmap[b]);
       fprintf(file, "\n");
     }
-    free(bitmap);
   }
 }
 

@@ -20,7 +20,7 @@ static double Shorter(const unsigned char *plain, uint64_t length, uint64_t d)
 {
   size_t bytes;
 
-  free(Shortest(plain, (size_t)length, 1, 1, d, &bytes));
+  (void)Shortest(plain, (size_t)length, 1, 1, d, &bytes);
   return (double)bytes;
 }
 
@@ -39,6 +39,7 @@ static double Entropy(const double counts[], unsigned symbols)
 */
 static double Largest(uint64_t d, double ratio, double *bound, uint64_t *state)
 {
+  const size_t    here   = allocations;
   const int       dense  = ratio == 1;
   const uint64_t  size   = MUON_WIRE_MESSAGE_HEADER_MOST + (d + 7) / 8 + 2 * d;
   unsigned char  *bitmap = (unsigned char *)Allocate((size_t)(d + 7) / 8), *plain = (unsigned char *)Allocate((size_t)size);
@@ -92,9 +93,7 @@ static double Largest(uint64_t d, double ratio, double *bound, uint64_t *state)
   sent   = Shorter(plain, MuonWireMessageBytes(&header), d);
   *bound = Entropy(signs, 512) / 8;
   if (!dense) *bound = ((lgamma((double)d + 1) - lgamma((double)kept + 1) - lgamma((double)(d - kept) + 1)) / log(2.0) + (double)kept + Entropy(exponents, 256)) / 8;
-  free(codes);
-  free(plain);
-  free(bitmap);
+  FreeFrom(here);
   return sent;
 }
 
@@ -104,7 +103,8 @@ static double Largest(uint64_t d, double ratio, double *bound, uint64_t *state)
 */
 static void Levels(uint64_t d, unsigned bits, uint64_t *state)
 {
-  const int      top = (1 << (bits - 1)) - 1;
+  const size_t   here = allocations;
+  const int      top  = (1 << (bits - 1)) - 1;
   Content        content;
   unsigned char *plain;
   double         counts[512], sent, bound;
@@ -136,8 +136,7 @@ static void Levels(uint64_t d, unsigned bits, uint64_t *state)
   /* A table of 255 codes takes up to 28 bits each, 32 states in place of four 112 bytes */
   Check(sent <= 1.01 * bound + 40 + 4 * pow(2, bits) + (d < 32768 ? 0 : 112 * ceil((double)d / 65536)), "%u bits, %d levels: %g bytes, the entropy is %g", bits, (int)d, sent, bound);
   Check(d < 65536 || sent < (double)MuonWireMessageBytes(&content.header), "%u bits: nothing gained", bits);
-  free(plain);
-  ContentFree(&content);
+  FreeFrom(here);
 }
 
 /* What both ways say of a section of coded codes, which is the same */
@@ -153,7 +152,7 @@ static MuonWireResult Both(unsigned width, uint64_t count, const unsigned char *
   MuonWireSetWide(1);
   Check(MuonWireCodedDecode(width, count, section, room, &used2, to) == result, "one way refuses what the other takes");
   Check(result != MUON_WIRE_OK || (used == used2 && memcmp(to, other, (size_t)size) == 0), "two ways, two results");
-  free(other);
+  FreeFrom(allocations - 1);
   return result;
 }
 
@@ -163,6 +162,7 @@ static MuonWireResult Both(unsigned width, uint64_t count, const unsigned char *
 */
 static void Damage(unsigned width, unsigned range, uint64_t *state)
 {
+  const size_t   here  = allocations;
   const uint64_t count = 33000, size = (width * count + 7) / 8;
   uint16_t      *codes  = (uint16_t *)Allocate((size_t)count * 2);
   unsigned char *packed = (unsigned char *)Allocate((size_t)size), *coded = (unsigned char *)Allocate((size_t)size), *to = (unsigned char *)Allocate((size_t)size);
@@ -186,15 +186,13 @@ static void Damage(unsigned width, unsigned range, uint64_t *state)
   }
   Check(taken < 100, "%d of 200 damaged sections are taken", taken);
   for (uint64_t less = 1; less < 9; less++) Check(Both(width, count, coded, bytes - less, to) == MUON_WIRE_CORRUPT, "%d bytes less", (int)less);
-  free(to);
-  free(coded);
-  free(packed);
-  free(codes);
+  FreeFrom(here);
 }
 
 /* 1 and -1 in turn: 127 and 383 have half of the frequencies each, and change places */
 static void Order(void)
 {
+  const size_t   here  = allocations;
   const uint64_t count = 40000, size = 9 * count / 8;
   uint16_t      *codes  = (uint16_t *)Allocate((size_t)count * 2);
   unsigned char *packed = (unsigned char *)Allocate((size_t)size), *coded = (unsigned char *)Allocate((size_t)size), *to = (unsigned char *)Allocate((size_t)size);
@@ -209,10 +207,7 @@ static void Order(void)
   for (uint64_t k = 0; k < count; k++) codes[k] = k % 2 == 0 ? 383 : 127;
   MuonWireCodesEncode(9, 2, count, codes, packed);
   Check(Both(9, count, coded, bytes, to) == MUON_WIRE_OK && memcmp(to, packed, (size_t)size) == 0, "codes that decrease");
-  free(to);
-  free(coded);
-  free(packed);
-  free(codes);
+  FreeFrom(here);
 }
 
 int main(void)
