@@ -1015,6 +1015,22 @@ int main(int argc, char **argv)
         # 3.5^5 = 525 units of the sums of up to 70 products
         device_polar    |   | -compare tolerance -tolerance 1e-6 -both " -problem_curvature 0 -lmo_polar_precision double -lmo_type spectral" -each " -muon_type sign -sign_direction polar -sign_update none -lmo_polar_type newtonschulz; -muon_type sign -sign_direction polar -sign_update polar -lmo_polar_type newtonschulz; -ef21_compressor identity -lmo_polar_type newtonschulz -muon_check_device; -ef21_compressor identity -lmo_polar_type gram -muon_check_device"
 
+    # Matrices, by stand-ins that answer as those of CUDA do; the gradient is in the layer's matrix, or in the caller's. One of four ranks has no row of the last
+    testset:
+      args: -steps 3 -all " -problem_layers tall,wide,entry -muon_learning_rate 0.1 -lmo_type frobenius" -a " -problem_device; -problem_device -problem_own"
+      table: suffix | nsize | args
+        device_mat_ef21   | 2 | -restart 2 -state -both " -ef21_compressor topk -ef21_server_compressor topk"
+        device_mat_dense  | 2 | -both " -muon_type dense" -each " -muon_nan zero -muon_weight_decay 0.1 -muon_weight_decay_style coupled; -muon_exchange_mode reduce; -muon_exchange_type rows"
+        # Rows on the ranks of two workers, or of one
+        device_mat_spread | 4 | -restart 2 -both " -problem_ranks 2 -ef21_compressor topk -ef21_server_compressor topk" -each " -muon_assembly allgather; -muon_assembly owner; -muon_assembly gram"
+        device_mat_slices | 4 | -both " -problem_ranks 0 -muon_type dense -muon_assembly gram" -each " -lmo_type row; -lmo_type column; -lmo_type rowsum"
+        # Gradients of all rows on every rank, of which the sum begins in the callback, or in the step
+        device_mat_summed | 4 | -a " -problem_device -problem_own" -both " -problem_ranks 2 -muon_type dense -problem_whole" -each "; -problem_ready backward"
+        device_mat_votes  | 4 | -both " -problem_ranks 2 -muon_type sign -lmo_type spectral -sign_direction momentum -muon_assembly allgather" -each " -sign_update none; -sign_update frobenius; -sign_update spectral"
+        # Products in another order. A decomposition takes over where the rank is not full; where PetscScalar is single, so is the decomposition
+        device_mat_panel  | 4 | -compare tolerance -tolerance 1e-6 -both " -problem_ranks 0 -problem_curvature 0 -muon_type dense -muon_assembly gram -lmo_type spectral -lmo_polar_precision double" -each " -lmo_polar_type newtonschulz; -lmo_polar_type gram; -lmo_polar_type qdwh; -lmo_polar_type zolotarev; -lmo_polar_type qdwh -problem_zeros"
+        device_mat_whole  | 4 | -compare tolerance -tolerance 1e-6 -both " -problem_ranks 2 -problem_curvature 0 -lmo_type spectral -lmo_polar_precision double" -each " -lmo_polar_type svd -muon_assembly owner -muon_assembly_precision bf16; -muon_type sign -sign_update polar -lmo_polar_type newtonschulz -muon_assembly allgather"
+
     # Nine matrices, three of them blocks, that are moved together, on the host and one by one: three products in each of five steps
     testset:
       args: -steps 3 -compare tolerance -tolerance 1e-6 -measures -all " -problem_layers a,b,shift,qkv,d,c,short,e -problem_storage both -problem_curvature 0 -muon_learning_rate 0.1 -muon_layer_qkv_blocks_rows 8,8,8 -lmo_polar_precision double" -a " -problem_device; " -b " -problem_device -muon_device_batch_bytes 0"

@@ -7,7 +7,7 @@
      storage mat|rows|columns|both|transposed|slices   as the table says, or arrays by rows, by columns, the one and the other, or of the
                               transposes by columns, or ranges of one vector of the worker, of which its second rank has nothing
      single                   arrays are floats
-     device                   arrays are in the memory of a device
+     device                   arrays are in the memory of a device, and so are matrices, those of a worker and of the caller too
      apart                    blocks of a layer, by the keys of the optimizer, are layers of their own: arrays of the same memory
      alone                    so are the rows of a rank, for workers that have rows of the same number
      ranks S,...              ranks of a worker of each layer, again from the first where there are more layers, 0 for all
@@ -52,6 +52,7 @@
 
 #include <petscmuon.h>
 #include <petscmuon/private/muonkernelsdevice.h>
+#include "far_mat.h"
 #include <petscmuon/private/muonimpl.h>
 #include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/petscmuonimpl.h>
@@ -321,10 +322,18 @@ static inline PetscErrorCode ProblemGetGradient(Problem *p, ProblemLayer *l, Pro
   PetscCall(MuonLayerGetStorage(l->layer, &storage));
   if (p->g != NULL) PetscCall(ProblemOfVec(p->g, a));
   else if (storage == MUON_LAYER_MAT) {
-    Mat G;
+    Mat G, here;
 
     PetscCall(MuonLayerGetGradient(l->layer, &G));
     PetscCall(ProblemOfMat(G, a));
+    if (p->device) {
+      PetscCall(MatDenseGetLocalMatrix(G, &here));
+      PetscCall(PetscFree(l->g));
+      PetscCall(PetscCalloc1(FarMatOf(here)->bytes, (char **)&l->g));
+      PetscCall(PetscObjectStateIncrease((PetscObject)G));
+      a->data = l->g;
+      *far    = FarMatOf(here)->data;
+    }
   } else if (storage == MUON_LAYER_VEC) {
     Vec g;
 
@@ -654,7 +663,7 @@ static void ProblemTold(const char kernel[])
 static inline PetscErrorCode ProblemStep(Problem *p)
 {
   double           moved[2] = {0, 0}, copies[2], *set = NULL;
-  PetscObjectState before = 0;
+  PetscObjectState before = 0, written[2] = {0, 1};
   PetscReal        norm;
   PetscInt         step;
   PetscBool        taken;
@@ -692,8 +701,12 @@ static inline PetscErrorCode ProblemStep(Problem *p)
   }
   p->fetched = moved[1];
   if (ProblemAround != NULL) (*ProblemAround)(PETSC_FALSE);
+  if (p->device && p->layer[0].W != NULL) PetscCall(PetscObjectStateGet((PetscObject)p->layer[0].W, &written[0]));
   PetscCall(MuonStep(p->muon));
+  if (p->device && p->layer[0].W != NULL) PetscCall(PetscObjectStateGet((PetscObject)p->layer[0].W, &written[1]));
+  PetscCheck(written[1] > written[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "A step wrote to a matrix whose state is the same");
   if (ProblemAround != NULL) (*ProblemAround)(PETSC_TRUE);
+  PetscCheck(FarTaken == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " arrays of matrices did not come back", FarTaken);
   for (PetscInt k = 0; k < p->n; k++) PetscCall(ProblemLookAtGradient(p, &p->layer[k], PETSC_TRUE));
   if (p->edit == step) PetscCall(ProblemStays(p, PETSC_TRUE, &set));
   if (p->device) {
@@ -828,6 +841,7 @@ static inline PetscErrorCode ProblemAddLayer(Problem *p, ProblemLayer *l, MPI_Co
   const ProblemShape *s = l->shape;
   PetscMPIInt         size;
   PetscInt            end;
+  Mat                 here;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
@@ -843,13 +857,23 @@ static inline PetscErrorCode ProblemAddLayer(Problem *p, ProblemLayer *l, MPI_Co
     PetscCall(MatGetOwnershipRange(l->W, &l->weights.first, &end));
     PetscCall(ProblemOfMat(l->W, &l->weights));
     l->weights.count = end - l->weights.first;
+    if (p->device) {
+      PetscCall(MatDenseGetLocalMatrix(l->W, &here));
+      PetscCall(FarMatMake(here));
+      l->bytes  = FarMatOf(here)->bytes;
+      l->far[0] = FarMatOf(here)->data;
+      PetscCall(PetscCalloc1(l->bytes, (char **)&l->own));
+      l->weights.data = l->own;
+    }
     PetscCall(MuonAddLayer(p->muon, s->name, l->W, &l->layer));
     if (p->own) {
-      PetscCall(MatCreate(comm, &l->G));
+      PetscCall(MatCreate(p->whole ? PETSC_COMM_SELF : comm, &l->G));
       PetscCall(MatSetSizes(l->G, PETSC_DECIDE, PETSC_DECIDE, s->m, s->n));
       PetscCall(MatSetType(l->G, MATDENSE));
-      if (size == 1) PetscCall(MatDenseSetLDA(l->G, s->m + 2));
+      if (size == 1 || p->whole) PetscCall(MatDenseSetLDA(l->G, s->m + 2));
       PetscCall(MatSetUp(l->G));
+      PetscCall(MatDenseGetLocalMatrix(l->G, &here));
+      if (p->device) PetscCall(FarMatMake(here));
       PetscCall(MuonLayerSetGradient(l->layer, l->G));
     }
   } else {
@@ -1085,14 +1109,14 @@ static inline PetscErrorCode ProblemDestroy(Problem *p)
   if (p->routine == PETSC_FALSE) PetscCall(ProblemSetGradients(p, step));
   PetscCall(MuonDestroy(&p->muon));
   for (PetscInt l = 0; l < p->n; l++) {
+    for (int k = 0; k < 2; k++) {
+      if (p->layer[l].far[k] != NULL && p->layer[l].W == NULL) MuonDeviceGet()->release(p->layer[l].far[k]);
+    }
     PetscCall(MatDestroy(&p->layer[l].W));
     PetscCall(MatDestroy(&p->layer[l].G));
     PetscCall(VecDestroy(&p->layer[l].gradient));
     PetscCall(PetscFree(p->layer[l].image));
     PetscCall(VecDestroy(&p->layer[l].w));
-    for (int k = 0; k < 2; k++) {
-      if (p->layer[l].far[k] != NULL) MuonDeviceGet()->release(p->layer[l].far[k]);
-    }
     PetscCall(PetscFree(p->layer[l].own));
     PetscCall(PetscFree(p->layer[l].g));
     if (p->layer[l].comm != MPI_COMM_NULL) PetscCallMPI(MPI_Comm_free(&p->layer[l].comm));

@@ -494,7 +494,7 @@ int main(int argc, char **argv)
       same_hash_of_rows          |   |        | -wrong same_hash_of_rows                                     | Layers or blocks of layers "kjna@2" and "zagef@3": their names have the same hash
       gram_oracle                | 4 |        | -wrong gram_oracle                                           | -muon_assembly gram of layer "more": its LMO gathers the matrix on one rank
       gram_blocks                | 4 |        | -wrong gram_blocks                                           | -muon_assembly gram of layer "more": it is cut into blocks
-      gram_replicated            | 4 |        | -wrong gram_frobenius -muon_exchange_type replicated         | -muon_assembly gram of layer "more": with -muon_exchange_type replicated, and of votes whose majority is scaled, every worker computes the step
+      gram_replicated            | 4 |        | -wrong gram_frobenius -muon_exchange_type replicated         | -muon_assembly gram of layer "more": with -muon_exchange_type replicated, and wherever every worker computes the step, sums
       rank_assembly              |   | !debug | -wrong rank_assembly                                         | The options of the optimizer differ between the ranks: layer more: -muon_layer_more_assembly auto on rank 0 and allgather on rank
       rank_whole                 |   |        | -wrong rank_whole                                            | The options of the optimizer differ between the ranks: layer more: gradient rows on rank 0 and whole on rank
       rank_chunk                 |   | !debug | -wrong rank_chunk                                            | The options of the optimizer differ between the ranks: -muon_assembly_chunk auto on rank 0 and 2 on rank

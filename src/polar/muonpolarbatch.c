@@ -93,7 +93,7 @@ PetscErrorCode MuonPolarCompute_Private(PetscInt n, const MuonPolar polar[], Muo
   PetscCall(PetscMalloc2(n, &same, n, &hash));
   for (PetscInt k = 0; k < n; k++) {
     hash[k] = 0;
-    if (polar[k]->ops->batch != NULL && task[k].G.size == 1 && !task[k].G.here.pairs && n > 1) PetscCall(MuonParametersHash((PetscObject)polar[k], &hash[k]));
+    if (polar[k]->ops->batch != NULL && task[k].G.size == 1 && n > 1) PetscCall(MuonParametersHash((PetscObject)polar[k], &hash[k]));
   }
   for (PetscInt k = 0; k < n; k++) {
     PetscInt count = 0;
@@ -101,7 +101,7 @@ PetscErrorCode MuonPolarCompute_Private(PetscInt n, const MuonPolar polar[], Muo
 
     if (task[k].norm == 0.0) continue;
     for (PetscInt i = k; i < n; i++) {
-      if (task[i].norm == 0.0 || (i > k && (hash[k] == 0 || hash[i] != hash[k] || task[i].G.here.memory != task[k].G.here.memory))) continue;
+      if (task[i].norm == 0.0 || (i > k && (hash[k] == 0 || hash[i] != hash[k] || task[i].G.here.memory != task[k].G.here.memory || task[i].G.here.pairs != task[k].G.here.pairs))) continue;
       same[count++] = &task[i];
     }
     (void)MuonKernelProductsSet((MuonKernelProducts)(polar[k]->library + 1));

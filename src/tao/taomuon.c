@@ -206,7 +206,7 @@ static PetscErrorCode TaoSolve_Muon(Tao tao)
   if (steps == tm->steps) tm->steps = tao->max_it;
   PetscCall(MuonScheduleDefault_Private(tm->muon));
   PetscCall(MuonSetUp(tm->muon));
-  PetscCall(MuonGetStepNumber(tm->muon, &tao->niter)); /* that of a checkpoint */
+  PetscCall(MuonGetStepNumber(tm->muon, &tao->niter)); /* of a run that continues */
   tao->reason = TAO_CONTINUE_ITERATING;
   PetscCall(TaoMuonCompute_Private(tao, residual, &gnorm));
   PetscCall(MuonGetRate(tm->muon, &rate));
@@ -344,8 +344,8 @@ static PetscErrorCode TaoDestroy_Muon(Tao tao)
 
   A step inside a norm ball has the length of its radius, even for a small gradient. With a constant rate the iterates
   oscillate around a minimum. The schedule is therefore `MUON_SCHEDULE_LINEAR`, as in `MuonSolve()`, and ends with TAO's
-  maximum number of iterations. `-tao_max_it` sets the length of the run; `-muon_schedule`, a preset or a theory set another
-  schedule. `-muon_max_steps` sets another end of the schedule. All tests, limits and monitors of TAO apply. The default test
+  maximum number of iterations. `-tao_max_it` sets the length of the run; `-muon_schedule`, a preset or a theorem's rates set
+  another schedule. `-muon_max_steps` sets another end of the schedule. All tests, limits and monitors of TAO apply. The default test
   uses the Euclidean norm of the gradient. The step length in monitors is the learning rate.
 
   One vector has one gradient, so that all ranks are one worker and no messages are exchanged between workers.

@@ -11,7 +11,6 @@
 #include <petscmuon/private/muoncompressorimpl.h>
 #include <petscmuon/private/muonassemblyimpl.h>
 #include <petscmuon.h>
-#include <signal.h>
 
 PETSC_EXTERN PetscLogEvent MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggregate, MUON_Measure, MUON_SetUpEvent;
 
@@ -28,13 +27,14 @@ typedef struct {
      if a gradient was ready twice, -1 without any gradient
   */
   double missing;
-  double save;  /* this rank was asked for a checkpoint */
+  double save;  /* this rank asks to save the state behind the step */
   double score; /* this rank's part of the score of a group's operations */
 } MuonRecord;
 #define MUON_RECORD_COUNT 11
 
 typedef struct _n_MuonGroup      *MuonGroup;
 typedef struct _n_MuonWorkerGrid *MuonWorkerGrid;
+typedef struct _n_MuonRounds     *MuonRounds;
 typedef struct _MuonGroupOps      MuonGroupOps;
 
 /*
@@ -52,6 +52,12 @@ struct _n_MuonWorkerGrid {
   */
   MPI_Comm inside, across;
 };
+
+/* Where a layer is: the number of its grid, the position in each node that does all work for it but the gradient, or -1, and the depth of its group */
+typedef struct {
+  PetscInt    grid, depth;
+  PetscMPIInt home;
+} MuonPlace;
 
 /*
    Input of a layer's gradients and output of its weights, on every rank of a worker. If a layer is whole on each of several
@@ -81,7 +87,7 @@ typedef struct {
   PetscBool         edited;           /* the weights were changed since the last step: shard->X is not looked at */
   MuonArray         input;            /* server of several ranks: of the LMO */
   MuonArray         step;             /* server: the step that the commit takes */
-  MuonArray         change;           /* server: of the weights, for -muon_delay_correction; that of round[1] is the one before */
+  MuonArray         change;           /* server: of the weights, which the correction adds; that of round[1] is the one before */
   MuonCompressor    sent;             /* what T was sent with */
   MuonValidated     up_own, down_got; /* validated messages: what this rank sent, where the type needs it, and the server's */
   double            figure[4];        /* bytes of this rank's messages up and down; lags, where they are measured */
@@ -160,12 +166,12 @@ struct _n_MuonGroup {
 };
 
 /*
-   The operations of a group's shards in a step: the driver has those of a mean, muonvotes.h those of votes. create() and
+   The operations of a group's shards in a step: the driver has those of a mean, a type may have others. create() and
    destroy() are for group->data. check() rejects, on all ranks, what a group cannot do, at set-up and in each step. The others
    are the phases of MuonRound() that differ between groups
 */
 struct _MuonGroupOps {
-  PetscBool votes; /* what legal types and modes of exchanges are looked up by */
+  const char *bits; /* of entries that go up and are counted, by their name in a view: no shard has an owner, every worker steps each; NULL where owners step */
   PetscErrorCode (*create)(Muon, MuonGroup);
   PetscErrorCode (*setup)(Muon, MuonGroup); /* owners, mode, sizes of messages, assembly */
   PetscErrorCode (*check)(Muon, MuonGroup);
@@ -227,8 +233,8 @@ struct _MuonOps {
    the record's status is negative, there are no gradients. input() may replace the input of a layer's optimizer by scratch. differ() before the
    commit, if alike of a group differs between ranks with the same rows; it gives the reason. committing() before the commit, for which all ranks are
    ready; it may refuse it. look() during the commit, before and after the workers' weights W get the message for Xnew. end() after it, with ok if the
-   step was taken. counted() after the step was counted, before show(), the monitors. saving() before a checkpoint is written; it measures, and does not
-   change the state. visitstate() names state for checkpoints, with layer and holder of the visitor. Data and texts of rows are freed with the
+   step was taken. counted() after the step was counted, before show(), the monitors. saving() before the state is saved; it measures, and does not
+   change the state. visitstate() names state that is saved, with layer and holder of the visitor. Data and texts of rows are freed with the
    optimizer, everything else by reset(), or by destroy() if it outlives a reset
 */
 typedef struct {
@@ -240,6 +246,7 @@ typedef struct {
   PetscErrorCode (*setfromoptions)(Muon, MuonOptionItems);
   PetscErrorCode (*configure)(Muon);                 /* in MuonSetUp(), when shards are known and before state is allocated */
   PetscErrorCode (*setup)(Muon);                     /* when it is */
+  PetscErrorCode (*resume)(Muon, PetscBool fresh);   /* at the end of each MuonSetUp(); fresh: it made the state */
   PetscErrorCode (*schedule)(Muon, PetscBool *free); /* false: the addon gives the rates of steps, and no schedule is chosen where none was set */
   PetscErrorCode (*start)(Muon);
   PetscErrorCode (*begin)(Muon, MuonRecord *);
@@ -249,7 +256,7 @@ typedef struct {
   PetscErrorCode (*look)(Muon, MuonShard *, PetscBool after, const MuonArray *Xnew, const MuonArray *W);
   PetscErrorCode (*end)(Muon, PetscBool ok);
   PetscErrorCode (*counted)(Muon, PetscInt step);
-  PetscErrorCode (*show)(Muon, PetscInt step, PetscReal loss); /* when all addons have counted it: monitors */
+  PetscErrorCode (*show)(Muon, PetscInt step, PetscReal loss); /* when all addons have counted it: monitors, then what saves it */
   PetscErrorCode (*solved)(Muon);                              /* at the end of MuonSolve() */
   PetscErrorCode (*saving)(Muon);
   PetscErrorCode (*visitstate)(Muon, MuonStateVisitor *);
@@ -268,15 +275,7 @@ typedef struct {
 /* For the optimizers that are made afterwards. Names and rows are not copied. A type registers what every optimizer has of it under its own name */
 PETSC_EXTERN PetscErrorCode MuonAddonRegister(const char name[], const MuonAddonOps *);
 /* NULL where the optimizer has no such addon */
-PETSC_EXTERN void          *MuonAddonData(Muon, const char name[]);
-PETSC_INTERN PetscErrorCode MuonAddonRegister_Device(void);
-PETSC_INTERN PetscErrorCode MuonAddonRegister_Theory(void);
-PETSC_INTERN PetscErrorCode MuonAddonRegister_TestGradient(void);
-PETSC_INTERN PetscErrorCode MuonAddonRegister_Cost(void);
-PETSC_INTERN PetscErrorCode MuonAddonRegister_Watch(void);
-PETSC_INTERN PetscErrorCode MuonAddonRegister_PostStep(void);
-PETSC_INTERN PetscErrorCode MuonAddonRegister_Monitor(void);
-PETSC_INTERN PetscErrorCode MuonAddonRegister_LookAhead(void);
+PETSC_EXTERN void *MuonAddonData(Muon, const char name[]);
 
 #define MuonTryAddons(muon, op, ...) \
   do { \
@@ -298,8 +297,7 @@ struct _p_Muon {
   MuonLayer                  *active; /* those that are not frozen */
   PetscInt                    ngrids;
   MuonWorkerGrid             *grid;
-  PetscInt                   *grid_of; /* of each layer */
-  PetscMPIInt                *home_of; /* of each layer: that of its group */
+  MuonPlace                  *place; /* of each layer */
   PetscInt                    ngroups;
   MuonGroup                  *group;
   PetscInt                    nshards;
@@ -320,8 +318,8 @@ struct _p_Muon {
   PetscBool          error_if_not_converged, count_entropy;
 
   /*
-     Set by a type whose workers take steps alone, where nothing but the status goes to others: its other optimizer, of whose
-     state checkpoints are part
+     Set by a type whose workers take steps alone, where nothing but the status goes to others: its other optimizer, whose state
+     is saved with this one's
   */
   Muon nested;
 
@@ -355,26 +353,16 @@ struct _p_Muon {
   PetscReal worker_weight; /* of this rank as it was set */
   double   *weights;       /* of all ranks, with the mean 1; NULL where all are equal, and before the set-up */
 
-  PetscInt              monitor_interval;
-  PetscReal             score;           /* of the last step, -1 where no group has one */
-  PetscBool             save, continues; /* some rank was asked for a checkpoint; a run that was saved goes on: files of monitors too */
-  struct _n_MuonSaving *saving;          /* checkpoints and restarts: in muoncheckpoint.h */
-  struct _n_MuonRates  *rates;           /* of momentum and steps, types of layers, the preset: in muonschedule.h */
+  PetscInt             monitor_interval;
+  PetscReal            score;           /* of the last step, -1 where no group has one */
+  PetscBool            save, continues; /* some rank asks to save the state; a run that was saved goes on: files of monitors too */
+  unsigned int         registered;      /* hash of the names of routines that addons have from the program, which ranks compare */
+  struct _n_MuonRates *rates;           /* of momentum and steps, types of layers, the preset: in muonschedule.h */
+  MuonRounds           rounds;          /* what does not end in its step: in muonround.h */
 
   MuonCompressor compressor[2]; /* up and down, made by a type: what its options say of all layers; else NULL */
   void          *data;
-
-  PetscInt   delay;
-  PetscBool  delay_correction;
-  PetscInt64 pending;  /* the step whose round groups of depth 2 have begun and not ended, -1 for none */
-  MuonStatus sending;  /* what became of this rank when it began that round */
-  PetscBool  underway; /* its messages are, which were not waited for yet */
 };
-
-PETSC_INTERN PetscErrorCode MuonRegister_Feedback(void);
-PETSC_INTERN PetscErrorCode MuonRegister_Local(void);
-PETSC_INTERN PetscErrorCode MuonRegister_Dense(void);
-PETSC_INTERN PetscErrorCode MuonRegister_Sign(void);
 
 /* The first status that is not MUON_STATUS_OK stays */
 static inline void MuonStatusMerge(MuonStatus status, MuonStatus *first)
@@ -429,18 +417,24 @@ static inline PetscBool MuonGroupSkips(const MuonGroup group)
   return group->rests || MuonGroupIsAway(group) ? PETSC_TRUE : PETSC_FALSE;
 }
 
+/* Each shard has a worker that steps it */
+static inline PetscBool MuonGroupHasOwners(const MuonGroup group)
+{
+  return group->ops->bits == NULL ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /* In the group and its exchange */
 static inline PetscInt MuonShardNumber(const MuonShard *shard)
 {
   return (PetscInt)(shard - shard->group->shard);
 }
 
-/* This rank steps the shard, for all workers or as each of them does; votes have no owners */
+/* This rank steps the shard, for all workers or as each of them does */
 static inline PetscBool MuonShardOwns(const MuonShard *shard)
 {
   const MuonExchange exchange = shard->group->exchange;
 
-  if (shard->group->ops->votes || MuonGroupIsAway(shard->group)) return PETSC_FALSE;
+  if (MuonGroupHasOwners(shard->group) == PETSC_FALSE || MuonGroupIsAway(shard->group)) return PETSC_FALSE;
   return exchange->owner[MuonShardNumber(shard)] == exchange->worker ? PETSC_TRUE : PETSC_FALSE;
 }
 
@@ -457,10 +451,7 @@ static inline PetscBool MuonGroupKeepsOwn(const MuonGroup group)
 }
 
 /* The step whose gradients are at work in round[0], -1 for none */
-static inline PetscInt64 MuonGroupStep(Muon muon, const MuonGroup group)
-{
-  return group->depth > 1 ? muon->pending : (PetscInt64)muon->step;
-}
+PETSC_EXTERN PetscInt64 MuonGroupStep(Muon, const MuonGroup);
 
 /* The round that the gradients of this step are for */
 static inline MuonRound *MuonShardNext(const MuonShard *shard)

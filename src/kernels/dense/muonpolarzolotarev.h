@@ -40,8 +40,8 @@ int MuonKernelZolotarevNest(int poles, double l, MuonKernelZolotarev *first, Muo
 double MuonKernelInverseFlops(size_t s);
 
 /*
-   The factors of n small matrices at once, one in each lane: s x l with s <= l, in single precision, by a function of one pole of one
-   with one. Move() puts them, one behind the other and each without padding, s x l where left, else l x s, into the scratch memory, of
+   The factors of n small matrices at once, one in each lane: s x l with s <= l, of numbers of one part or, complex ones, two, in single
+   precision, by a function of one pole of one with one. Move() puts them, one behind the other and each without padding, s x l where left, else l x s, into the scratch memory, of
    Work() floats, or gets the factors from there, and has memory for as many as there are lanes. Their Frobenius norms must be 1. Steps of Lanczos from start, of norm 1,
    describe the norms of the factors; NaN where a factorization failed. Only if MUON_KERNEL_HAVE_LANES
 */
@@ -57,8 +57,8 @@ typedef struct {
   float alpha[MUON_KERNEL_LANCZOS][MUON_KERNEL_LANES], beta[MUON_KERNEL_LANCZOS][MUON_KERNEL_LANES];
 } MuonKernelLanczos;
 
-size_t MuonKernelLanesWork(size_t s, size_t l);
-void   MuonKernelLanesMove(int in, size_t n, int left, size_t s, size_t l, float *matrices, float *work);
-void   MuonKernelZolotarevLanes(const MuonKernelZolotarev *first, const MuonKernelZolotarev *second, size_t s, size_t l, const float *start, float *work, MuonKernelLanczos *);
+size_t MuonKernelLanesWork(size_t parts, size_t s, size_t l);
+void   MuonKernelLanesMove(int in, size_t n, int left, size_t parts, size_t s, size_t l, float *matrices, float *work);
+void   MuonKernelZolotarevLanes(size_t parts, const MuonKernelZolotarev *first, const MuonKernelZolotarev *second, size_t s, size_t l, const float *start, float *work, MuonKernelLanczos *);
 
 MUON_C_END

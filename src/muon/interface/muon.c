@@ -51,7 +51,7 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   muon->worker_weight = 1;
 
   PetscCall(PetscNew(&muon->rates));
-  PetscCall(PetscNew(&muon->saving));
+  PetscCall(PetscNew(&muon->rounds));
   PetscCall(MuonParametersCreate((PetscObject)muon));
   PetscCall(MuonAddonsCreate_Private(muon));
   *newmuon = muon;
@@ -442,15 +442,13 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(MuonReset(*muon));
   PetscTryTypeMethod(*muon, destroy);
   MuonTryAddons(*muon, destroy, *muon);
-  PetscCall(MuonCheckpointsDestroy_Private(*muon));
   for (PetscInt l = 0; l < (*muon)->nlayers; l++) PetscCall(MuonLayerDestroy(&(*muon)->layer[l]));
   PetscCall(PetscFree((*muon)->layer));
   PetscCall(PetscFree((*muon)->names));
-  PetscCall(MuonRestartDestroy_Private(*muon));
   PetscCall(MuonParametersDestroy((PetscObject)*muon));
   PetscCall(PetscFree((*muon)->rates->preset));
   PetscCall(PetscFree((*muon)->rates));
-  PetscCall(PetscFree((*muon)->saving));
+  PetscCall(PetscFree((*muon)->rounds));
   PetscCall(PetscFree((*muon)->addon));
   PetscCall(MuonExchangeDestroy(&(*muon)->exchange));
   PetscCall(MuonWorkspaceDestroy(&(*muon)->work));

@@ -9,7 +9,7 @@
 */
 
 /* What is not in the rows: the numbers of the optimizer, then one a layer */
-static const char *const MuonNumbers[] = {"step", "scheduled factor", "scheduled momentum", "scheduled decay", "programs of checkpoints", "function of the schedule", "exchange is set up"};
+static const char *const MuonNumbers[] = {"step", "scheduled factor", "scheduled momentum", "scheduled decay", "routines that were registered", "function of the schedule", "exchange is set up"};
 enum {
   BESIDES = PETSC_STATIC_ARRAY_LENGTH(MuonNumbers)
 };
@@ -17,17 +17,15 @@ enum {
 static PetscErrorCode MuonGetNumbers_Private(Muon muon, double **numbers)
 {
   const PetscBool scheduled = muon->rates->fn != NULL && muon->rates->scheduled.valid ? PETSC_TRUE : PETSC_FALSE;
-  uint32_t        programs  = 0;
   PetscBool       planned   = PETSC_FALSE;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < muon->saving->nprograms; k++) programs = MuonWireCRC32C(programs, (const unsigned char *)muon->saving->program[k].name, strlen(muon->saving->program[k].name) + 1);
   PetscCall(PetscMalloc1(BESIDES + muon->nlayers, numbers));
   (*numbers)[0] = (double)muon->step;
   (*numbers)[1] = scheduled ? (double)muon->rates->scheduled.factor : 0;
   (*numbers)[2] = scheduled ? (double)muon->rates->scheduled.momentum : 0;
   (*numbers)[3] = scheduled ? (double)muon->rates->scheduled.decay : 0;
-  (*numbers)[4] = (double)programs;
+  (*numbers)[4] = (double)muon->registered;
   (*numbers)[5] = muon->rates->fn != NULL ? 1 : 0;
   if (muon->setupcalled) PetscCall(MuonExchangeIsSetUp(muon->exchange, &planned));
   (*numbers)[6] = planned ? 1 : 0;
@@ -175,7 +173,7 @@ PetscErrorCode MuonCompareRows_Private(Muon muon, PetscInt stride, PetscInt weig
     for (PetscInt l = 0; l < muon->nlayers; l++) rows[l] = mine[stride * l + weights];
     PetscCallMPI(MPI_Bcast(rows, (PetscMPIInt)muon->nlayers, MPI_UNSIGNED, 0, muon->grid[p]->across));
     for (PetscInt l = 0; l < muon->nlayers; l++) {
-      if (muon->grid_of[l] == p && muon->layer[l]->ranks > 1) first[stride * l + weights] = rows[l];
+      if (muon->place[l].grid == p && muon->layer[l]->ranks > 1) first[stride * l + weights] = rows[l];
     }
   }
   PetscCall(PetscFree(rows));

@@ -5,7 +5,6 @@
 
 #include "../schedule/muonschedule.h"
 #include "../step/muonstep.h"
-#include "../checkpoint/muoncheckpoint.h"
 
 /*
    Layers that are ranges become those of another vector with the same entries on each rank, before
@@ -47,5 +46,3 @@ PETSC_INTERN PetscErrorCode MuonGetAllWeights_Private(MuonLayer, MuonArray *W, M
 PETSC_INTERN PetscErrorCode MuonHashOptions_Private(Muon, unsigned int *);
 /* Collective: the error that names the first choice that differs between the ranks */
 PETSC_INTERN PetscErrorCode MuonRaiseDifference_Private(Muon);
-/* Loads the checkpoint from which a run continues, once; fresh: without earlier steps */
-PETSC_INTERN PetscErrorCode MuonRestart_Private(Muon, PetscBool fresh);

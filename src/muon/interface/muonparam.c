@@ -15,7 +15,7 @@
     #field, MUON_PARAMETER_##kind, MUON_PARAMETER_AT(struct _p_Muon, part, struct type, field), value, least, most, names, MUON_PARAMETER_BEHIND | (flags), help \
   }
 #define RATE(...)                             BEHIND(rates, _n_MuonRates, __VA_ARGS__)
-#define SAVE(...)                             BEHIND(saving, _n_MuonSaving, __VA_ARGS__)
+#define LATE(...)                             BEHIND(rounds, _n_MuonRounds, __VA_ARGS__)
 #define INT(field, value, least, flags, help) ROW(INT, field, value, least, MUON_UNBOUNDED, NULL, flags, help)
 #define BOOL(field, value, flags, help)       ROW(BOOL, field, value, 0, 1, NULL, flags, help)
 #define ENUM(field, names, flags, help)       ROW(ENUM, field, 0, 0, 0, names, flags, help)
@@ -56,8 +56,8 @@ const MuonParameter MuonParameters_Private[] = {
   ROW_OF("assembly_chunk", INT, assembly.chunk, PETSC_DETERMINE, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Matrices that travel together, by default as many as a worker has ranks"),
   ROW_OF("assembly_warmup", INT, assembly.warmup, 5, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Chunks of matrices that are in flight at once"),
   ROW(INT, node_size, 1, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Ranks of a node that are one worker for layers on one rank, auto: all of each node"),
-  ROW(INT, delay, 0, 0, 1, NULL, MUON_PARAMETER_FIXED, "Steps between the gradients of LMO layers and the step along them"),
-  BOOL(delay_correction, 0, MUON_PARAMETER_FIXED, "Add to a late step by how much it differs from the one before"),
+  LATE(INT, delay, 0, 0, 1, NULL, MUON_PARAMETER_FIXED, "Steps between the gradients of LMO layers and the step along them"),
+  LATE(BOOL, delay_correction, 0, 0, 1, NULL, MUON_PARAMETER_FIXED, "Add to a late step by how much it differs from the one before"),
   INT(max_steps, 1000, 0, 0, "Steps of MuonSolve() and of the schedule"),
   ROW(INT64, seed, 0, -MUON_UNBOUNDED, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Seed of random numbers"),
   ENUM(state_precision, MuonStatePrecisions, MUON_PARAMETER_FIXED, "Precision of momentum, estimates and scratch, or of momentum and moments alone"),
@@ -66,19 +66,10 @@ const MuonParameter MuonParameters_Private[] = {
   BOOL(error_if_not_converged, 0, 0, "A diverged step is a PETSc error"),
   BOOL(count_entropy, 0, 0, "Count the entropy of messages"),
   INT(monitor_interval, 1, 1, 0, "Monitors speak of every n-th step"),
-  SAVE(TEXT, checkpoint, 0, 0, 0, NULL, 0, "Folder that steps write checkpoints to"),
-  SAVE(INT, checkpoint_interval, 100, 1, MUON_UNBOUNDED, NULL, 0, "Of how many steps one writes a checkpoint"),
-  SAVE(INT, checkpoint_keep, 2, 1, MUON_UNBOUNDED, NULL, 0, "How many checkpoints remain"),
-  SAVE(REAL, checkpoint_seconds, 0, 0, MUON_UNBOUNDED, NULL, 0, "After how many seconds steps write a checkpoint, 0: never"),
-  SAVE(TEXT, restart, 0, 0, 0, NULL, 0, "Folder of the checkpoint that a run begins with"),
-  SAVE(BOOL, restart_if_present, 0, 0, 1, NULL, 0, "Begin anew where there is no checkpoint"),
-  SAVE(ENUM, restart_state, 0, 0, 0, MuonRestartStates, 0, "What a checkpoint is loaded for"),
-  SAVE(BOOL, restart_convert, 0, 0, 1, NULL, 0, "Take another precision from a checkpoint"),
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /* Groups of -help and the first row of each; an addon or a type is a group by its name */
-static const char *const MuonHeadings[][2] = {{"learning_rate", "basics"},     {"schedule", "schedule"},    {"momentum", "momentum, weight decay, clipping"}, {"layer_type", "layers"}, {"assembly", "communication"},
-                                              {"max_steps", "run, precision"}, {"checkpoint", "checkpoint"}};
+static const char *const MuonHeadings[][2] = {{"learning_rate", "basics"}, {"schedule", "schedule"}, {"momentum", "momentum, weight decay, clipping"}, {"layer_type", "layers"}, {"assembly", "communication"}, {"max_steps", "run, precision"}};
 
 const char *MuonHeading_Private(PetscObject object, const MuonParameter *row)
 {

@@ -12,6 +12,20 @@ static struct {
   MuonAddonOps ops[16];
 } MuonAddons;
 
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Device(void);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Theory(void);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_TestGradient(void);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Cost(void);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Watch(void);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_PostStep(void);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Monitor(void);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_LookAhead(void);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Checkpoint(void);
+PETSC_INTERN PetscErrorCode MuonRegister_Feedback(void);
+PETSC_INTERN PetscErrorCode MuonRegister_Local(void);
+PETSC_INTERN PetscErrorCode MuonRegister_Dense(void);
+PETSC_INTERN PetscErrorCode MuonRegister_Sign(void);
+
 static PetscBool MuonRegisterAllCalled = PETSC_FALSE;
 
 /*@C
@@ -119,6 +133,7 @@ PetscErrorCode MuonRegisterAll(void)
   PetscCall(MuonAddonRegister_PostStep());
   PetscCall(MuonAddonRegister_Monitor());
   PetscCall(MuonAddonRegister_LookAhead());
+  PetscCall(MuonAddonRegister_Checkpoint());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

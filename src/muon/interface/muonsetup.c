@@ -1,11 +1,12 @@
 #include "muoninterface.h" /*I "petscmuon.h" I*/
-#include <petsctime.h>
 
 PetscErrorCode MuonResetShards_Private(Muon muon)
 {
   PetscFunctionBegin;
   PetscCall(MuonDropSums_Private(muon));
   PetscTryTypeMethod(muon, reset);
+  PetscCall(MuonRoundsDrop_Private(muon));
+  muon->rounds->pending = -1;
   PetscCall(MuonDestroyGroups_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -22,7 +23,7 @@ PetscErrorCode MuonResetShards_Private(Muon muon)
 
   Note:
   The ranks compare names, shapes, blocks, options and weights. A difference is an error on all of them. `MuonStep()`
-  calls this routine. At its end it loads the checkpoint of `MuonSetRestart()`.
+  calls this routine. At its end it loads the state of `MuonSetRestart()`.
 
 .seealso: `Muon`, `MuonSetRestart()`, `MuonStep()`, `MuonSolve()`, `MuonReset()`
 @*/
@@ -44,7 +45,7 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
   if (muon->setupcalled) {
     PetscCall(MuonExchangeIsSetUp(muon->exchange, &is));
     PetscCheck(is, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The exchange was changed after MuonSetUp(), where state has its owners already; call MuonReset() before");
-    PetscCall(MuonRestart_Private(muon, PETSC_FALSE));
+    MuonTryAddons(muon, resume, muon, PETSC_FALSE);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscLogEventBegin(MUON_SetUpEvent, muon, 0, 0, 0));
@@ -67,9 +68,12 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
   muon->nsums = muon->nactive;
   PetscCall(MuonResetShards_Private(muon));
   PetscCall(MuonGetExchange(muon, &exchange));
+  PetscCall(MuonFindWorkerGrids_Private(muon, muon->exchange->rowwise));
+  PetscCall(MuonSetUpWeights_Private(muon));
+  PetscCall(MuonRoundsPlace_Private(muon));
   PetscCall(MuonCreateGroups_Private(muon, &MuonGroupMean));
   PetscTryTypeMethod(muon, configure);
-  PetscCall(MuonLateCheck_Private(muon));
+  PetscCall(MuonRoundsCheck_Private(muon));
   /* What only a step would refuse is refused here, on every rank alike */
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];
@@ -104,7 +108,6 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
   PetscCall(MuonExchangeIsSetUp(muon->exchange, &is)); /* which notes what it was made with */
   muon->setupcalled = muon->parameters.fixed = PETSC_TRUE;
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
-  PetscCall(PetscTime(&muon->saving->written));
-  PetscCall(MuonRestart_Private(muon, PETSC_TRUE));
+  MuonTryAddons(muon, resume, muon, PETSC_TRUE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -103,7 +103,6 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   PetscCall(MuonSetStepInfo_Private(muon));
   PetscCall(MuonHashOptions_Private(muon, &options));
   record.options = (double)options;
-  PetscCall(MuonCheckpointAsked_Private(muon, &record.save));
   /* A rank whose routine failed takes part without gradients */
   for (PetscInt l = 0; l < muon->nactive && ierr != PETSC_SUCCESS; l++) MuonLayerHideGradient_Private(muon->active[l], PETSC_TRUE);
   PetscCall(MuonRound_Private(muon, &record, &ok, &differs));
@@ -123,18 +122,13 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   Input Parameter:
 . muon - the optimizer
 
-  Options Database Keys:
-+ -muon_delay (0|1)      - layers with LMOs use the gradients of this step (0) or of the previous step (1)
-- -muon_delay_correction - adds to each delayed change of the weights its difference to the previous change
-
   Level: beginner
 
   Notes:
   Step s = 0, 1, ... uses the gradients at the weights W^s. The routine of `MuonSetObjectiveAndGradient()` computes
   them, or the caller does before the step. Afterwards `MuonGetLoss()` gives the loss at W^s.
 
-  With `-muon_delay 1` messages of LMO layers are in flight when this routine returns. Step s updates those layers with
-  the gradients and the rate of step s - 1. `MuonProgress()` progresses the messages.
+  Messages may be in flight when this routine returns, see `MuonProgress()`.
 
   The contents of a layer's gradient after a step are undefined, for every algorithm. The next gradient must set all of
   its entries. Its memory may change in a step. Call `MuonLayerGetGradient()` again.
@@ -163,7 +157,7 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCheck(muon->nlayers > 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "Call MuonAddLayer() first");
   PetscCall(MuonSetUpAgreed_Private(muon));
   PetscCall(MuonPolarWarnBLAS(PetscObjectComm((PetscObject)muon)));
-  step = muon->step; /* which may be that of a checkpoint now */
+  step = muon->step; /* which may be that of an earlier run now */
   PetscCheck(step < PETSC_MAX_INT, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "Step %" PetscInt_FMT " is the last that this PETSc's integers can count", step);
   PetscCall(MuonCheckOptions_Private(muon));
   PetscCall(MuonCheckShards_Private(muon));
@@ -193,9 +187,7 @@ PetscErrorCode MuonStep(Muon muon)
   if (muon->reason >= 0) muon->step++;
   PetscCall(PetscLogEventEnd(MUON_Step, muon, 0, 0, 0));
   MuonTryAddons(muon, counted, muon, step);
-  /* Monitors write a step before a checkpoint records it */
   MuonTryAddons(muon, show, muon, step, muon->loss);
-  PetscCall(MuonCheckpointStep_Private(muon, PETSC_FALSE));
   if (muon->reason < 0 && muon->error_if_not_converged) {
     PetscCall(MuonDescribeReason_Private(muon, sizeof(where), where));
     SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_NOT_CONVERGED, "Step %" PetscInt_FMT " of the optimizer: %s%s", step, MuonConvergedReasons[muon->reason], where);
@@ -221,14 +213,13 @@ PetscErrorCode MuonStep(Muon muon)
 
   Note:
   The number of steps includes earlier steps by `MuonStep()` or `MuonSolve()`, and those before a checkpoint that was loaded. If this number was
-  set, but no schedule, preset or theory, the schedule is `MUON_SCHEDULE_LINEAR`\: steps in a norm ball have the length of the radius, and with a
+  set, but no schedule, preset or theorem, the schedule is `MUON_SCHEDULE_LINEAR`\: steps in a norm ball have the length of the radius, and with a
   constant radius they oscillate around a minimum. If a run diverges, rank 0 prints one line with the reason, unless `-muon_converged_reason` does.
 
 .seealso: `Muon`, `MuonStep()`, `MuonSetMaxSteps()`, `MuonGetConvergedReason()`
 @*/
 PetscErrorCode MuonSolve(Muon muon)
 {
-  PetscInt  first;
   PetscBool said;
   char      where[256];
 
@@ -237,11 +228,9 @@ PetscErrorCode MuonSolve(Muon muon)
   PetscCall(MuonScheduleDefault_Private(muon));
   PetscCall(MuonSetUp(muon));
   muon->reason = MUON_CONVERGED_ITERATING;
-  first        = muon->step;
   while (muon->step < muon->max_steps && muon->reason == MUON_CONVERGED_ITERATING) PetscCall(MuonStep(muon));
   PetscCall(MuonAgree_Private(muon, MUON_CALL_SOLVED)); /* on the number of steps, too */
   if (muon->reason == MUON_CONVERGED_ITERATING) muon->reason = MUON_CONVERGED_MAX_STEPS;
-  if (muon->step > first) PetscCall(MuonCheckpointStep_Private(muon, PETSC_TRUE));
   PetscCall(PetscOptionsHasName(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, "-muon_converged_reason", &said));
   if (muon->reason < 0 && said == PETSC_FALSE) {
     PetscCall(MuonDescribeReason_Private(muon, sizeof(where), where));

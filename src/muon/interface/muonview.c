@@ -36,7 +36,7 @@ static PetscErrorCode MuonDescribeMessages_Private(const MuonShard *shard, size_
     if (both[k] != NULL) PetscCall(MuonCompressorDescribe_Private(both[k], 100, one[k]));
     if (both[k] != NULL && both[k]->factors && shard->port->ranges != NULL) PetscCall(PetscSNPrintf(one[k] + strlen(one[k]), 40, " (V %d times)", shard->group->grid->size));
   }
-  if (shard->group->ops->votes) PetscCall(PetscStrncpy(text, "votes", length));
+  if (shard->group->ops->bits != NULL) PetscCall(PetscStrncpy(text, shard->group->ops->bits, length));
   else PetscCall(PetscSNPrintf(text, length, "up %s, down %s", one[0], one[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -64,8 +64,8 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     if (MuonBlocksCount_Private(&layer->blocks) > 1) PetscCall(PetscSNPrintf(blocks, sizeof(blocks), " in %" PetscInt_FMT " x %" PetscInt_FMT " blocks", layer->blocks.nrows, layer->blocks.ncolumns));
     if (layer->frozen) PetscCall(PetscStrncpy(owner, "none", sizeof(owner)));
     else if (muon->setupcalled == PETSC_FALSE) PetscCall(PetscStrncpy(owner, "not assigned", sizeof(owner)));
-    else if (layer->owner < 0) PetscCall(PetscStrncpy(owner, layer->ranks > 1 ? "every worker" : muon->home_of[l] >= 0 ? "every node" : "every rank", sizeof(owner)));
-    else PetscCall(PetscSNPrintf(owner, sizeof(owner), "%s %d", layer->ranks > 1 ? "worker" : muon->home_of[l] >= 0 ? "node" : "rank", layer->owner));
+    else if (layer->owner < 0) PetscCall(PetscStrncpy(owner, layer->ranks > 1 ? "every worker" : muon->place[l].home >= 0 ? "every node" : "every rank", sizeof(owner)));
+    else PetscCall(PetscSNPrintf(owner, sizeof(owner), "%s %d", layer->ranks > 1 ? "worker" : muon->place[l].home >= 0 ? "node" : "rank", layer->owner));
     if (layer->shard != NULL) PetscCall(MuonDescribeMessages_Private((const MuonShard *)layer->shard, sizeof(messages), messages));
     PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s%s, %s, %s, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, type, layer->why, islmo ? norm + 1 : "-", radius, owner));
@@ -138,12 +138,12 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscCall(MuonPolarDescribeBLAS(sizeof(blas), blas, &slow));
   if (blas[0] != '\0') PetscCall(PetscViewerASCIIPrintf(viewer, "BLAS: %s\n", blas));
   PetscTryTypeMethod(muon, view, viewer);
-  if (muon->exchange != NULL && (muon->exchange->nitems > 0 || muon->delay == 0 || muon->setupcalled == PETSC_FALSE)) PetscCall(MuonExchangeView(muon->exchange, viewer));
+  if (muon->exchange != NULL && (muon->exchange->nitems > 0 || MuonRoundsDepth(muon) == 1 || muon->setupcalled == PETSC_FALSE)) PetscCall(MuonExchangeView(muon->exchange, viewer));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     const MuonGroup group = muon->group[g], before = g > 0 ? muon->group[g - 1] : NULL;
-    const PetscBool other = (before != NULL && before->ops->votes) || group->depth > (before == NULL ? 1 : before->depth) ? PETSC_TRUE : PETSC_FALSE;
+    const PetscBool other = (before != NULL && before->ops->bits != NULL) || group->depth > (before == NULL ? 1 : before->depth) ? PETSC_TRUE : PETSC_FALSE;
 
-    if (other && group->home <= 0) PetscCall(MuonExchangeView(group->exchange, viewer)); /* of means, beside votes; of another depth */
+    if (other && group->home <= 0) PetscCall(MuonExchangeView(group->exchange, viewer)); /* of means, beside counts; of another depth */
   }
   PetscCall(MuonViewLayerTypes_Private(muon, viewer));
   PetscCall(MuonViewLayers_Private(muon, viewer));

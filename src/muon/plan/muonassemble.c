@@ -44,9 +44,8 @@ PetscErrorCode MuonShardGetAssembly_Private(Muon muon, MuonShard *shard, PetscIn
   PetscCheck(MuonBlocksCount_Private(&shard->layer->blocks) == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": it is cut into blocks, expected allgather or owner", MuonPrefix(muon), name);
   PetscCheck(MuonLayerIsEntries(shard->layer) == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
              "-%smuon_assembly gram of layer \"%s\": it is a slice of a vector, whose ranks have entries of it and not rows; expected allgather or owner", MuonPrefix(muon), name);
-  /* Each worker has a vote of its own, and all have the same majority */
   PetscCheck(group->grid->nworkers == 1 || shard->replicated == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
-             "-%smuon_assembly gram of layer \"%s\": with -%smuon_exchange_type replicated, and of votes whose majority is scaled, every worker computes the step, and sums on different ranks may differ in their last bits; expected allgather "
+             "-%smuon_assembly gram of layer \"%s\": with -%smuon_exchange_type replicated, and wherever every worker computes the step, sums on different ranks may differ in their last bits; expected allgather "
              "or owner",
              MuonPrefix(muon), name, MuonPrefix(muon));
   PetscFunctionReturn(PETSC_SUCCESS);

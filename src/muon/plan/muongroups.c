@@ -1,156 +1,129 @@
 #include "muonplan.h"
 #include <petscmuon/private/muonwire.h>
+#include <string.h>
 
 /*
    Groups: shards that share an exchange and operations. All ranks have the same groups in the same order.
 */
 
 /*
-   The optimizer's options for the ranks of a position; for means beside votes, the defaults if the options are for votes only. A
+   The optimizer's options for the ranks of a position; for means, the defaults if the options are for counted bits only. A
    single worker has no exchange: it owns all
 */
-static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid, PetscBool votes, MuonExchange *exchange)
+static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid, const MuonGroupOps *ops, MuonExchange *exchange)
 {
-  const PetscBool alone = muon->nested != NULL || (grid->size > 1 && grid->nworkers == 1) ? PETSC_TRUE : PETSC_FALSE;
-  MuonExchange    all   = muon->exchange;
+  const PetscBool counted = ops->bits != NULL ? PETSC_TRUE : PETSC_FALSE, alone = muon->nested != NULL || (grid->size > 1 && grid->nworkers == 1) ? PETSC_TRUE : PETSC_FALSE;
+  MuonExchange    all = muon->exchange;
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeCreate(muon->nested != NULL ? PETSC_COMM_SELF : grid->size > 1 ? grid->across : PetscObjectComm((PetscObject)muon), exchange));
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)*exchange, (PetscObject)muon, 1));
   PetscCall(PetscObjectSetOptionsPrefix((PetscObject)*exchange, ((PetscObject)muon)->prefix));
-  PetscCall(MuonExchangeSetVotes(*exchange, votes));
+  PetscCall(MuonExchangeSetCounted(*exchange, counted));
   if (alone) PetscCall(MuonExchangeSetType(*exchange, MUONEXCHANGEREPLICATED));
-  else if (all->typeset && (votes || all->ownership != MUON_EXCHANGE_OWNERSHIP_RANGES)) PetscCall(MuonExchangeSetType(*exchange, ((PetscObject)all)->type_name));
+  else if (all->typeset && (counted || all->ownership != MUON_EXCHANGE_OWNERSHIP_RANGES)) PetscCall(MuonExchangeSetType(*exchange, ((PetscObject)all)->type_name));
   if (MuonParametersIsSet((PetscObject)all, "mode") && alone == PETSC_FALSE) PetscCall(MuonExchangeSetMode(*exchange, all->mode));
   PetscCall(MuonParametersAssign((PetscObject)*exchange, "assignment", (double)all->assignment));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Layers of a group have the same operations, workers, home, phase and depth; the depth is 1 for layers without LMOs */
-typedef struct {
-  PetscInt    grid, phase, depth;
-  PetscMPIInt home;
-} MuonGroupKey;
+/* What layers are sorted by: those of a group differ in the last number alone, and means come behind the type's operations */
+enum {
+  DEPTH,
+  PHASE,
+  GRID,
+  HOME,
+  MEAN,
+  LAYER,
+  KEYS
+};
+typedef PetscInt MuonGroupKey[KEYS];
 
-static PetscErrorCode MuonGetGroupOps_Private(Muon muon, PetscInt l, const MuonGroupKey *key, const MuonGroupOps *mean, const MuonGroupOps **ops)
+static int MuonCompareKeys_Private(const void *a, const void *b, void *ctx)
 {
-  const PetscInt depth = muon->layer[l]->workermomentum ? 1 + muon->delay : 1;
+  const PetscInt *one = (const PetscInt *)a, *other = (const PetscInt *)b;
+  int             k = 0;
+
+  while (k < LAYER && one[k] == other[k]) k++;
+  return one[k] < other[k] ? -1 : 1;
+}
+
+static PetscErrorCode MuonGetGroupKeys_Private(Muon muon, MuonGroupKey key[])
+{
+  PetscInt n = 0;
 
   PetscFunctionBegin;
-  *ops = NULL;
-  if (muon->grid_of[l] != key->grid || muon->home_of[l] != key->home || muon->layer[l]->phase != key->phase || depth != key->depth || muon->layer[l]->frozen) PetscFunctionReturn(PETSC_SUCCESS);
-  /* What is no step in a norm ball needs a gradient, of which there is a mean */
-  *ops = muon->layer[l]->ops->applylmo != NULL && muon->ops->lmogroup != NULL ? muon->ops->lmogroup : mean;
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    const MuonLayer layer = muon->layer[l];
+    /* What is no step in a norm ball needs a gradient, of which there is a mean */
+    const MuonGroupKey own = {muon->place[l].depth, layer->phase, muon->place[l].grid, muon->place[l].home, layer->ops->applylmo != NULL && muon->ops->lmogroup != NULL ? 0 : 1, l};
+
+    if (layer->frozen == PETSC_FALSE) PetscCall(PetscArraycpy(key[n++], own, KEYS));
+  }
+  if (n > 1) PetscCall(PetscTimSort(n, key, sizeof(*key), MuonCompareKeys_Private, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   The layers of these workers and operations. If every rank is a worker, the optimizer's own exchange is that of the first group
-   of depth 1. Messages are uncompressed until a type chooses other compressors
+   n layers. If every rank is a worker, the optimizer's own exchange is that of the first group of depth 1. Messages are
+   uncompressed until a type chooses other compressors
 */
-static PetscErrorCode MuonCreateGroup_Private(Muon muon, const MuonGroupKey *key, const MuonGroupOps *ops, const MuonGroupOps *mean)
+static PetscErrorCode MuonCreateGroup_Private(Muon muon, PetscInt n, const MuonGroupKey key[], const MuonGroupOps *mean)
 {
-  MuonWorkerGrid grid = muon->grid[key->grid];
+  MuonWorkerGrid grid = muon->grid[key[0][GRID]];
   MuonGroup      group;
-  PetscBool      free = grid->size == 1 && muon->nested == NULL && key->depth == 1 ? PETSC_TRUE : PETSC_FALSE; /* no group has the optimizer's exchange */
+  PetscBool      free = grid->size == 1 && muon->nested == NULL && key[0][DEPTH] == 1 ? PETSC_TRUE : PETSC_FALSE; /* no group has the optimizer's exchange */
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&group));
-  group->ops   = ops;
-  group->grid  = grid;
-  group->home  = key->home;
-  group->depth = key->depth;
-  group->shard = muon->shard + muon->nshards;
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
-    const MuonGroupOps *own;
-
-    PetscCall(MuonGetGroupOps_Private(muon, l, key, mean, &own));
-    if (own != ops) continue;
-    PetscCall(MuonShardSetUp_Private(muon, &group->shard[group->nshards], group, muon->layer[l]));
-    group->nshards++;
-    muon->nshards++;
-  }
+  group->ops     = key[0][MEAN] ? mean : muon->ops->lmogroup;
+  group->grid    = grid;
+  group->home    = (PetscMPIInt)key[0][HOME];
+  group->depth   = key[0][DEPTH];
+  group->nshards = n;
+  group->shard   = muon->shard + muon->nshards;
+  muon->nshards += n;
+  for (PetscInt k = 0; k < n; k++) PetscCall(MuonShardSetUp_Private(muon, &group->shard[k], group, muon->layer[key[k][LAYER]]));
   for (PetscInt g = 0; g < muon->ngroups; g++) free = muon->group[g]->exchange == muon->exchange ? PETSC_FALSE : free;
   if (free) {
-    PetscCall(MuonExchangeSetVotes(muon->exchange, ops->votes));
+    PetscCall(MuonExchangeSetCounted(muon->exchange, group->ops->bits != NULL ? PETSC_TRUE : PETSC_FALSE));
     PetscCall(PetscObjectReference((PetscObject)muon->exchange));
     group->exchange = muon->exchange;
-  } else PetscCall(MuonCreateExchange_Private(muon, grid, ops->votes, &group->exchange));
-  if (ops->create != NULL) PetscCall((*ops->create)(muon, group));
+  } else PetscCall(MuonCreateExchange_Private(muon, grid, group->ops, &group->exchange));
+  if (group->ops->create != NULL) PetscCall((*group->ops->create)(muon, group));
   muon->group[muon->ngroups++] = group;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Groups with the type's operations come first, those of means last; each home has one, even if some rank's layers are frozen */
-static PetscErrorCode MuonCreateGroupsOf_Private(Muon muon, const MuonGroupKey *key, const MuonGroupOps *mean)
-{
-  const PetscInt first = muon->ngroups;
-  PetscBool      means = key->home >= 0 ? PETSC_TRUE : PETSC_FALSE;
-
-  PetscFunctionBegin;
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
-    const MuonGroupOps *ops;
-    PetscBool           is = PETSC_FALSE;
-
-    PetscCall(MuonGetGroupOps_Private(muon, l, key, mean, &ops));
-    if (ops == mean) means = PETSC_TRUE;
-    for (PetscInt g = first; g < muon->ngroups; g++) is = muon->group[g]->ops == ops ? PETSC_TRUE : is;
-    if (ops != NULL && ops != mean && is == PETSC_FALSE) PetscCall(MuonCreateGroup_Private(muon, key, ops, mean));
-  }
-  if (means) PetscCall(MuonCreateGroup_Private(muon, key, mean, mean));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* There is one at least */
 PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
 {
-  const MuonGroupKey none   = {0, 0, 1, -1};
-  const PetscInt     phases = MuonPhases(muon), kinds = 1 + muon->delay;
+  const MuonGroupKey none    = {1, 0, 0, -1, 1, 0};
   PetscBool          carries = PETSC_FALSE;
-  PetscMPIInt        most    = 0;
+  MuonGroupKey      *key;
 
   PetscFunctionBegin;
-  PetscCall(MuonFindWorkerGrids_Private(muon, muon->exchange->rowwise));
-  PetscCall(MuonSetUpWeights_Private(muon));
   PetscCall(PetscCalloc1(muon->nactive, &muon->shard));
-  for (PetscInt p = 0; p < muon->ngrids; p++) most += (PetscMPIInt)(kinds * phases) * muon->grid[p]->size;
-  PetscCall(PetscMalloc1(muon->nactive + most + 1, &muon->group));
-  for (PetscInt k = 0; k < kinds * phases * muon->ngrids; k++) {
-    MuonGroupKey key   = {k % muon->ngrids, k / muon->ngrids % phases, 1 + k / muon->ngrids / phases, -1};
-    PetscBool    homes = PETSC_FALSE;
-
-    for (PetscInt l = 0; l < muon->nlayers; l++) homes = muon->grid_of[l] == key.grid && muon->home_of[l] >= 0 ? PETSC_TRUE : homes;
-    for (; key.home < (homes ? muon->grid[key.grid]->size : 0); key.home++) PetscCall(MuonCreateGroupsOf_Private(muon, &key, mean));
+  PetscCall(PetscMalloc1(muon->nactive + 1, &muon->group));
+  PetscCall(PetscMalloc1(muon->nactive, &key));
+  PetscCall(MuonGetGroupKeys_Private(muon, key));
+  for (PetscInt first = 0, end; first < muon->nactive; first = end) {
+    for (end = first + 1; end < muon->nactive && memcmp(key[end], key[first], LAYER * sizeof(PetscInt)) == 0;) end++;
+    PetscCall(MuonCreateGroup_Private(muon, end - first, key + first, mean));
   }
-  if (muon->ngroups == 0) PetscCall(MuonCreateGroup_Private(muon, &none, mean, mean));
+  PetscCall(PetscFree(key));
+  if (muon->ngroups == 0) PetscCall(MuonCreateGroup_Private(muon, 0, &none, mean));
   for (PetscInt g = 0; g < muon->ngroups; g++) carries = muon->group[g]->exchange == muon->exchange ? PETSC_TRUE : carries;
   if (carries == PETSC_FALSE) {
-    PetscCall(MuonExchangeSetVotes(muon->exchange, PETSC_FALSE));
+    PetscCall(MuonExchangeSetCounted(muon->exchange, PETSC_FALSE));
     PetscCall(MuonExchangeSetItems(muon->exchange, 0, NULL)); /* the status alone */
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonDropRounds_Private(Muon muon)
-{
-  PetscFunctionBegin;
-  if (muon->nested != NULL) PetscCall(MuonDropRounds_Private(muon->nested));
-  for (PetscInt g = 0; g < muon->ngroups && muon->underway; g++) {
-    if (muon->group[g]->depth == 1) continue;
-    PetscCall(MuonExchangeMoveEnd(muon->group[g]->exchange));
-    PetscCall(MuonExchangeReduceEnd(muon->group[g]->exchange));
-  }
-  muon->underway = PETSC_FALSE;
-  muon->sending  = MUON_STATUS_OK;
-  PetscCall(PetscArrayzero(muon->counted[0], 4));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonDestroyGroups_Private(Muon muon)
 {
   PetscFunctionBegin;
-  PetscCall(MuonDropRounds_Private(muon));
-  muon->pending = -1;
   for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonShardDestroy_Private(&muon->shard[p]));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonGroup group = muon->group[g];

@@ -32,8 +32,6 @@ PETSC_INTERN PetscErrorCode MuonCheckHashes_Private(Muon);
 /* Workers, shards and groups, with the operations of the type or of a mean */
 PETSC_INTERN PetscErrorCode MuonCreateGroups_Private(Muon, const MuonGroupOps *mean);
 PETSC_INTERN PetscErrorCode MuonDestroyGroups_Private(Muon);
-/* Collective: waits for messages of rounds in flight, which are sent again, or dropped if muon->pending is -1 */
-PETSC_INTERN PetscErrorCode MuonDropRounds_Private(Muon);
 /* Whether several ranks have the same rows of a group's layers, which they compare */
 static inline PetscBool MuonGroupHasReplicas(Muon muon, const MuonGroup group)
 {

@@ -54,8 +54,8 @@ PetscErrorCode MuonSetUpWeights_Private(Muon muon)
 
   A worker of several ranks, which share the rows of a matrix, has the sum of their weights.
 
-  It is fixed at `MuonSetUp()`. `MUONSIGN` counts votes and refuses unequal weights. A checkpoint has the weights of
-  its workers. If a run continues with others, or with another number of workers, each worker gets the weighted mean of
+  It is fixed at `MuonSetUp()`. `MUONSIGN` refuses unequal weights. State is saved with the weights of its
+  workers. If a run continues with others, or with another number of workers, each worker gets the weighted mean of
   the workers' state.
 
 .seealso: `Muon`, `MuonSetObjectiveAndGradient()`, `MuonGetLoss()`

@@ -127,8 +127,7 @@ PetscErrorCode MuonResetWorkerGrids_Private(Muon muon)
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->ngrids; p++) PetscCall(MuonWorkerGridDestroy_Private(&muon->grid[p]));
   PetscCall(PetscFree(muon->grid));
-  PetscCall(PetscFree(muon->grid_of));
-  PetscCall(PetscFree(muon->home_of));
+  PetscCall(PetscFree(muon->place));
   PetscCall(PetscFree(muon->weights));
   muon->ngrids = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -153,7 +152,7 @@ static PetscErrorCode MuonCheckRows_Private(Muon muon)
   PetscFunctionBegin;
   for (PetscInt l = muon->nlayers - 1; l >= 0; l--) {
     MuonLayer         layer    = muon->layer[l];
-    const PetscMPIInt position = muon->grid[muon->grid_of[l]]->position;
+    const PetscMPIInt position = muon->grid[muon->place[l].grid]->position;
 
     if (layer->ranks == 1) continue;
     PetscCall(MuonLayerSetUpRows_Private(layer));
@@ -195,7 +194,7 @@ static PetscErrorCode MuonFindWorkers_Private(Muon muon, PetscInt n, PetscBool s
     PetscInt k = 0;
 
     while (k < l && MuonSameWorkers_Private(muon, of_rank, all + WORKER_COUNT * l, all + WORKER_COUNT * k) == PETSC_FALSE) k++;
-    if (spread) muon->grid_of[l] = k < l ? muon->grid_of[k] : muon->ngrids;
+    if (spread) muon->place[l].grid = k < l ? muon->place[k].grid : muon->ngrids;
     if (k == l) PetscCall(MuonWorkerGridCreate_Private(muon, of_rank, all + WORKER_COUNT * l, &muon->grid[muon->ngrids++]));
   }
   PetscCall(PetscFree2(record, all));
@@ -256,15 +255,14 @@ static PetscErrorCode MuonFindHomes_Private(Muon muon, PetscMPIInt size)
 
   PetscFunctionBegin;
   PetscCall(PetscMPIIntCast(muon->nlayers, &n));
-  PetscCall(PetscMalloc1(n, &muon->home_of));
-  for (PetscMPIInt l = 0; l < n; l++) muon->home_of[l] = -1;
+  for (PetscMPIInt l = 0; l < n; l++) muon->place[l].home = -1;
   if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc2(n, &items, n, &home));
   for (PetscMPIInt l = 0; l < n; l++) PetscCall(MuonDescribeJob_Private(muon->layer[l], (PetscLogDouble)MuonArrayEntryBytes(&muon->layer[l]->shape), &items[l]));
   PetscCall(MuonAssignOwners_Private(MUON_EXCHANGE_ASSIGNMENT_LPT, n, items, size, home));
   PetscCallMPI(MPI_Bcast(home, n, MPI_INT, 0, PetscObjectComm((PetscObject)muon)));
   for (PetscMPIInt l = 0; l < n; l++) {
-    if (muon->layer[l]->ranks == 1) muon->home_of[l] = home[l];
+    if (muon->layer[l]->ranks == 1) muon->place[l].home = home[l];
   }
   PetscCall(PetscFree2(items, home));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -284,7 +282,7 @@ PetscErrorCode MuonFindWorkerGrids_Private(Muon muon, PetscBool rows)
   PetscCheck(rows == PETSC_FALSE || muon->node_size == 1, comm, PETSC_ERR_SUP, "-%smuon_node_size with -%smuon_exchange_type rows, which cuts layers over all ranks; expected star, replicated or layerwise", MuonPrefix(muon), MuonPrefix(muon));
   PetscCheck(rows == PETSC_FALSE || most == 1, comm, PETSC_ERR_SUP, "-%smuon_exchange_type rows cuts layers that are whole on every rank, and the rows of some are spread over %" PetscInt_FMT " ranks; expected star, replicated or layerwise",
              MuonPrefix(muon), most);
-  PetscCall(PetscCalloc1(muon->nlayers, &muon->grid_of));
+  PetscCall(PetscCalloc1(muon->nlayers, &muon->place));
   PetscCall(PetscMalloc1(PetscMax(muon->nlayers, 1), &muon->grid));
   spread = most > 1 ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(MuonFindNode_Private(muon, rows, &together, &node));

@@ -226,4 +226,4 @@ static PetscErrorCode MuonSetUp_Mean(Muon muon, MuonGroup group)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const MuonGroupOps MuonGroupMean = {PETSC_FALSE, NULL, MuonSetUp_Mean, NULL, MuonWorkers_Mean, MuonServers_Mean, MuonCommit_Mean, NULL, NULL, NULL};
+const MuonGroupOps MuonGroupMean = {NULL, NULL, MuonSetUp_Mean, NULL, MuonWorkers_Mean, MuonServers_Mean, MuonCommit_Mean, NULL, NULL, NULL};

@@ -31,11 +31,11 @@ static PetscErrorCode MuonBeginRound_Private(Muon muon, MuonGroup group, MuonSta
 PetscErrorCode MuonBegin_Private(Muon muon)
 {
   PetscFunctionBegin;
-  muon->pending = muon->step;
+  muon->rounds->pending = muon->step;
   for (PetscInt g = 0; g < muon->ngroups; g++) {
-    if (muon->group[g]->depth > 1) PetscCall(MuonBeginRound_Private(muon, muon->group[g], &muon->sending));
+    if (muon->group[g]->depth > 1) PetscCall(MuonBeginRound_Private(muon, muon->group[g], &muon->rounds->sending));
   }
-  muon->underway = PETSC_TRUE;
+  muon->rounds->underway = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -58,7 +58,7 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
   }
   PetscCall(PetscLogEventEnd(MUON_Momentum, muon, 0, 0, 0));
   if (group->depth == 1) PetscCall(MuonBeginRound_Private(muon, group, status));
-  else if (skips == PETSC_FALSE && muon->pending >= 0 && muon->underway == PETSC_FALSE) PetscCall(MuonSend_Private(muon, group, &muon->sending));
+  else if (skips == PETSC_FALSE && muon->rounds->pending >= 0 && muon->rounds->underway == PETSC_FALSE) PetscCall(MuonSend_Private(muon, group, &muon->rounds->sending));
   for (PetscInt k = 0; k < group->nshards && skips == PETSC_FALSE; k++) PetscCall(MuonLayerRestoreGradientMemory(group->shard[k].layer, &MuonShardNext(&group->shard[k])->gradient));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -78,7 +78,7 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
      on all ranks        MuonReduceStatus     one record a rank: applied everywhere or nowhere
      for all shards      MuonCommit           [commit], M = T, {commit}: W += S
 
-   With depth 2 (-muon_delay) {workers} follow the commit, MuonBegin(), and {servers} are those of the next step: T, which
+   With depth 2 {workers} follow the commit, MuonBegin(), and {servers} are those of the next step: T, which
    is known to be finite, rate, decay and seeds wait with the round. Where the next step is refused its gradients are left
    out, and the round is sent again.
 
@@ -116,9 +116,9 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
   PetscCall(MuonExchangeBegin(muon->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step)); /* which carries the status, whether or not it carries shards */
   PetscCall(MuonClipWorker_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonWorkers_Private(muon, muon->group[g], record, &status));
-  MuonStatusMerge(muon->sending, &status);
-  muon->sending  = MUON_STATUS_OK;
-  muon->underway = PETSC_FALSE; /* each group waits for its own */
+  MuonStatusMerge(muon->rounds->sending, &status);
+  muon->rounds->sending  = MUON_STATUS_OK;
+  muon->rounds->underway = PETSC_FALSE; /* each group waits for its own */
   MuonNextPhase(muon, status);
   PetscCall(MuonClipServers_Private(muon, &status));
   for (PetscInt g = 0; g < muon->ngroups; g++) {

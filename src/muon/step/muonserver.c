@@ -230,7 +230,7 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
   MuonArray          host;
 
   PetscFunctionBegin;
-  if (shard->round->change.data != NULL) PetscCall(MuonLateCorrect_Private(shard, Xnew, W, status));
+  if (shard->round->change.data != NULL) PetscCall(MuonRoundsCorrect_Private(shard, Xnew, W, status));
   if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (shard->group->no_downlink) {
     if (shard->layer->owner >= 0 || exchange->nworkers == 1) PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "../plan/muonplan.h"
+#include "../round/muonround.h"
 
 /* State of a shard, when owners are known; later choices that do not fit it */
 PETSC_INTERN void           MuonShardSetForm_Private(Muon, const MuonShard *);
@@ -88,7 +88,7 @@ typedef struct {
   MuonGroup   group;
   MuonRecord *record;
   MuonStatus *status;
-  double     *length;  /* of votes, by items */
+  double     *length;  /* a number for each item, where the group's operations have one */
   void       *Xnew[2]; /* by memory: scratch for new weights of the shard whose outputs come */
 } MuonServing;
 PETSC_INTERN MuonArray      MuonItemPart(const MuonItem *, const MuonArray *rows);
@@ -127,12 +127,3 @@ static inline double MuonCoupledDecay_Private(Muon muon, MuonLayer layer)
 PETSC_INTERN PetscErrorCode MuonReduceStatus_Private(Muon, const MuonRecord *, PetscBool *ok, PetscBool *differs);
 /* The text of a negative reason: what failed, and where */
 PETSC_INTERN PetscErrorCode MuonDescribeReason_Private(Muon, size_t, char[]);
-
-/* -muon_delay: checks for options that exclude it; adds to new weights the difference of their change to that of the previous round */
-PETSC_INTERN PetscErrorCode MuonLateCheck_Private(Muon);
-PETSC_INTERN PetscErrorCode MuonLateCorrect_Private(MuonShard *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
-/* The array that T of a successful step becomes: the momentum, if that is not packed, or, with depth 2, the array that is sent; otherwise without data */
-static inline MuonArray *MuonShardKept(MuonShard *shard)
-{
-  return shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER && shard->M.data && MuonArrayIsPacked(&shard->M) == 0 ? &shard->M : &shard->Tsent;
-}

@@ -253,10 +253,10 @@ static PetscErrorCode MuonCostViewRows_Private(Muon muon, PetscViewer viewer, co
 {
   const MuonCostLink *link  = MuonCostLinkOf(muon);
   const MuonGroup     group = MuonCostSender(muon)->group[0];
-  const double        late  = (double)MuonCostSender(muon)->delay;
   PetscInt            steps = 0;
   int                 best  = -1;
   const char         *type  = ((PetscObject)group->exchange)->type_name;
+  const PetscBool     hides = MuonRoundsDepth(MuonCostSender(muon)) > 1 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscTryMethod(muon, "MuonGetRoundSteps_C", (Muon, PetscInt *), (muon, &steps));
@@ -271,7 +271,7 @@ static PetscErrorCode MuonCostViewRows_Private(Muon muon, PetscViewer viewer, co
     PetscCall(PetscViewerASCIIPrintf(viewer, "%1s %-12s %-9s %8.0f %14.6g %12.6g %12.6g\n", chosen ? "*" : "", Ways[way].type, MuonExchangeModes[Ways[way].mode], cost->rounds, cost->bytes, MuonCostSeconds(muon, cost, PETSC_FALSE),
                                      MuonCostSeconds(muon, cost, PETSC_TRUE)));
     up = MuonCostOf(link->workers > 0 ? (double)link->workers : group->exchange->nworkers, 1, row[k].messages);
-    if (chosen && late) PetscCall(PetscViewerASCIIPrintf(viewer, "  up %.6g seconds, which layers with LMOs may hide behind the next gradient\n", MuonCostSeconds(muon, &up, PETSC_FALSE)));
+    if (chosen && hides) PetscCall(PetscViewerASCIIPrintf(viewer, "  up %.6g seconds, which layers with LMOs may hide behind the next gradient\n", MuonCostSeconds(muon, &up, PETSC_FALSE)));
     if (chosen && steps > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  once in %" PetscInt_FMT " steps: %.6g seconds a step\n", steps, MuonCostSeconds(muon, cost, PETSC_FALSE) / (double)steps));
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "cheapest by the number of workers, with even shares:"));
@@ -431,7 +431,7 @@ static const MuonParameter MuonCostParameters[] = {ROW("cost_alpha", REAL, alpha
 
 static const char *const MuonCostKeys[] = {"muon_view_cost", NULL};
 
-PetscErrorCode MuonAddonRegister_Cost(void)
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Cost(void)
 {
   MuonAddonOps ops;
 

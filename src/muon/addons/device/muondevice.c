@@ -153,7 +153,7 @@ PetscErrorCode MuonSetDeviceStream(Muon muon, void *stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonAddonRegister_Device(void)
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Device(void)
 {
   MuonAddonOps ops;
 

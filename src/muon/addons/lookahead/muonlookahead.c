@@ -155,7 +155,7 @@ static const MuonParameter MuonLookAheadParameters[] = {
   {"lookahead_gamma", MUON_PARAMETER_REAL, offsetof(MuonLookAhead, gamma), 0.99, 0, 1, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_FIXED, "Weight of the old mean of the steps in the look-ahead"},
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
-PetscErrorCode MuonAddonRegister_LookAhead(void)
+PETSC_INTERN PetscErrorCode MuonAddonRegister_LookAhead(void)
 {
   MuonAddonOps ops;
 

@@ -70,7 +70,7 @@ static PetscErrorCode MuonPostStepCounted_Private(Muon muon, PetscInt step)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonAddonRegister_PostStep(void)
+PETSC_INTERN PetscErrorCode MuonAddonRegister_PostStep(void)
 {
   MuonAddonOps ops;
 

@@ -55,7 +55,7 @@ static PetscErrorCode MuonTestDirection_Private(Muon muon, MuonLayer layer, Pets
 /* <G,D> of the mean gradient over the workers as far as this rank adds to it, times the number of ranks */
 static PetscErrorCode MuonTestSlope_Private(Muon muon, PetscInt l, const MuonTestEntries *entries, double *slope)
 {
-  const MuonWorkerGrid grid  = muon->grid[muon->grid_of[l]];
+  const MuonWorkerGrid grid  = muon->grid[muon->place[l].grid];
   const MuonLayer      layer = muon->layer[l];
   MuonArray            G, D;
   PetscBool            ours;
@@ -253,7 +253,7 @@ static PetscErrorCode MuonTestStart_Private(Muon muon)
 static const MuonParameter MuonTestParameters[] = {{"test_gradient", MUON_PARAMETER_BOOL, offsetof(MuonTest, wanted), 0, 0, 1, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_FIXED, "Compare gradients with differences of losses at the first step"},
                                                    {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
-PetscErrorCode MuonAddonRegister_TestGradient(void)
+PETSC_INTERN PetscErrorCode MuonAddonRegister_TestGradient(void)
 {
   MuonAddonOps ops;
 

@@ -294,7 +294,6 @@ static PetscErrorCode MuonTheoryConfigure_Private(Muon muon)
   theory->bound = PETSC_DETERMINE;
   PetscCall(PetscFree(theory->text));
   if (theory->type == MUON_THEORY_NONE || muon->nshards == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(muon->delay == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_delay 1: the theorem of -%smuon_theory %s is one of steps that are not late, expected none", MuonPrefix(muon), MuonPrefix(muon), MuonTheories[theory->type]);
   for (PetscInt l = 0; l < muon->nactive; l++) {
     const char *const slot = MuonLayerHasSlot(muon->active[l], MUON_SLOT_MOVE);
 
@@ -387,7 +386,7 @@ static const MuonParameter MuonTheoryParameters[] = {ROW("theory", ENUM, type, 0
 
 const MuonParameter MuonTheoryLayerParameters_Private[] = {CONSTANTS(OWN), OWN(eta, MUON_UNBOUNDED, MUON_PARAMETER_ABOVE, "Multiple of the optimizer's eta for the layer's radius"), {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
-PetscErrorCode MuonAddonRegister_Theory(void)
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Theory(void)
 {
   MuonAddonOps ops;
 

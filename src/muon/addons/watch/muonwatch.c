@@ -126,7 +126,7 @@ static PetscErrorCode MuonWatchDiffer_Private(Muon muon)
 static const MuonParameter MuonWatchParameters[] = {{"check_weights", MUON_PARAMETER_BOOL, offsetof(MuonWatch, check), 1, 0, 1, NULL, MUON_PARAMETER_DATA, "Look for weights that others changed or that differ between ranks"},
                                                     {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
-PetscErrorCode MuonAddonRegister_Watch(void)
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Watch(void)
 {
   MuonAddonOps ops;
 

@@ -30,7 +30,7 @@ static PetscErrorCode MuonCreate_Dense(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonRegister_Dense(void)
+PETSC_INTERN PetscErrorCode MuonRegister_Dense(void)
 {
   PetscFunctionBegin;
   PetscCall(MuonRegister(MUONDENSE, MuonCreate_Dense, NULL));

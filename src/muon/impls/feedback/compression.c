@@ -148,7 +148,7 @@ static PetscErrorCode EF21MeterCollect_Private(Muon muon, EF21Meter *meter)
   over the workers. The line for messages down has the same for $x = X - W$ in the Frobenius norm and in the norm of the layer, and the lag
   $\|X - W\|$.
 
-  The theory of EF21-Muon requires contraction in the dual norm from the workers' compressors and in the norm itself
+  The theorems of EF21-Muon require contraction in the dual norm from the workers' compressors and in the norm itself
   from the servers' compressors. But alpha holds in the Frobenius norm. Top-K can have a contraction of 1 or more in
   the spectral norm, and no step size compensates for this. The norm is that of the layer's `MuonLMO`, without the layer's
   scale and shape factor; with blocks it is the largest of their norms, and the dual norm the sum of their dual norms. If
@@ -232,7 +232,7 @@ PetscErrorCode MuonEF21GetLayerCompression(Muon muon, MuonLayer layer, MuonEF21C
 
   Notes:
   The error comes from rounding. Its order is the roundoff of the state times the number of steps; a larger one means
-  that messages were lost. A checkpoint measures the error, too. For a measurement the workers send their estimates
+  that messages were lost. The error is measured before state is saved, too. For a measurement the workers send their estimates
   uncompressed. `MuonGetTraffic()` counts them. Layers whose messages are the momentum itself have no estimates.
 
 .seealso: `Muon`, `MUONEF21`

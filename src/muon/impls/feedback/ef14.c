@@ -92,7 +92,7 @@ static PetscErrorCode MuonVisitState_EF14(Muon muon, MuonShard *shard, MuonState
   messages here have the size of gradients to the end. On one problem of three workers with different gradients, EF21
   reached the solution and EF14 stayed at a distance. Measure which is better for your model.
 
-  With `-muon_momentum_at worker` the momentum takes the place of g_j. If a checkpoint is loaded on another number of
+  With `-muon_momentum_at worker` the momentum takes the place of g_j. If a run continues on another number of
   ranks, each worker gets the mean of the e_j.
 
   References:
@@ -116,7 +116,7 @@ static PetscErrorCode MuonCreate_EF14(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonRegister_EF14(void)
+PETSC_INTERN PetscErrorCode MuonRegister_EF14(void)
 {
   static const char *const keys[] = {MUON_FEEDBACK_KEYS("ef14_"), NULL};
   MuonAddonOps             ops;

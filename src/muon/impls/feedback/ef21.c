@@ -249,7 +249,7 @@ static PetscErrorCode MuonCreate_EF21(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonRegister_EF21(void)
+PETSC_INTERN PetscErrorCode MuonRegister_EF21(void)
 {
   static const char *const keys[] = {MUON_FEEDBACK_KEYS("ef21_"), "ef21_monitor_compression", NULL};
   MuonAddonOps             ops;

@@ -237,7 +237,7 @@ PetscErrorCode MuonFeedbackRegister_Private(const char type[], MuonAddonOps *ops
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonRegister_Feedback(void)
+PETSC_INTERN PetscErrorCode MuonRegister_Feedback(void)
 {
   PetscFunctionBegin;
   PetscCall(MuonRegister_EF21());

@@ -58,7 +58,7 @@ static PetscErrorCode MuonLocalSetPhases_Private(Muon muon)
   PetscMPIInt      *phase, n;
 
   PetscFunctionBegin;
-  PetscCheck(local->stagger == PETSC_FALSE || outer->delay == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_stagger with -%smuon_delay 1: a layer would come while others are sent, expected one of both", MuonPrefix(muon),
+  PetscCheck(local->stagger == PETSC_FALSE || MuonRoundsDepth(outer) == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_stagger with -%smuon_delay 1: a layer would come while others are sent, expected one of both", MuonPrefix(muon),
              MuonPrefix(outer));
   PetscCall(PetscMPIIntCast(muon->nlayers, &n));
   PetscCall(PetscMalloc2(n, &items, n + 1, &phase));
@@ -188,7 +188,8 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
   PetscFunctionBegin;
   PetscCheck(muon->clip == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_clip %g: with -%smuon_type %s no rank has the mean gradient that would be clipped, expected 0", MuonPrefix(muon), (double)muon->clip, MuonPrefix(muon),
              MUONLOCAL);
-  PetscCheck(!local->control || outer->delay == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_control with -%smuon_delay 1: C would be of a round before that of the C_j, expected one of both", MuonPrefix(muon), MuonPrefix(outer));
+  PetscCheck(!local->control || MuonRoundsDepth(outer) == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_control with -%smuon_delay 1: C would be of a round before that of the C_j, expected one of both", MuonPrefix(muon),
+             MuonPrefix(outer));
   PetscCheck(!local->control || outer->clip == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_control with -%smuon_clip %g: control variates are no gradients that could be clipped, expected 0", MuonPrefix(muon), MuonPrefix(outer),
              (double)outer->clip);
   PetscCall(PetscRealloc((size_t)muon->nlayers * sizeof(*local->layer), &local->layer));
@@ -200,7 +201,7 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
     to->outer->why[0]         = '\0';
     to->outer->workermomentum = PETSC_TRUE; /* that of the outer optimizer */
     PetscCall(MuonArrayDestroy(&to->start));
-    if (outer->delay > 0) PetscCall(MuonArrayCreate(&to->shared, to->shared.precision, &to->start));
+    if (MuonRoundsDepth(outer) > 1) PetscCall(MuonArrayCreate(&to->shared, to->shared.precision, &to->start));
     PetscCall(MuonLocalSetControl_Private(muon, l));
   }
   PetscCall(MuonSetWorkerWeight(outer, muon->worker_weight));
@@ -555,7 +556,7 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
   With `-muon_node_size` the ranks of a node take their steps together. The outer optimizer has the same nodes unless
   its own option says otherwise.
 
-  A checkpoint has the complete state, also in the middle of a round. On another number of workers each worker gets the
+  A run may be saved and continued in the middle of a round. On another number of workers each worker gets the
   mean of the workers' weights.
 
   If the program changes weights between two steps, the change becomes part of the displacement. `MuonWeightsChanged()`
@@ -600,7 +601,7 @@ static PetscErrorCode MuonCreate_Local(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonRegister_Local(void)
+PETSC_INTERN PetscErrorCode MuonRegister_Local(void)
 {
   MuonAddonOps ops;
 

@@ -284,7 +284,7 @@ static PetscErrorCode MuonCreate_Sign(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonRegister_Sign(void)
+PETSC_INTERN PetscErrorCode MuonRegister_Sign(void)
 {
   MuonAddonOps ops;
 

@@ -13,9 +13,10 @@ static const char MuonCitation[] = "@article{nakatsukasa2016computing,\n"
 enum {
   LANCZOS_STEPS = MUON_KERNEL_LANCZOS
 };
-/* The largest side and number of entries in a lane. Two matrices take less time than by the BLAS, one takes half as long again at most */
+/* The largest side of a real matrix in a lane, of a complex one, and number of entries. Two matrices take less time than by the BLAS, one takes half as long again at most */
 enum {
   LANES_SIDE    = 16,
+  LANES_PAIRS   = 32,
   LANES_ENTRIES = 1024
 };
 /* What two inverses of a composition, and what comes with them, take, in units of s^3 flops */
@@ -373,10 +374,10 @@ static PetscErrorCode MuonPolarApplyOne_Zolotarev(MuonPolar polar, const MuonPol
 }
 
 /* Whether matrices of this shape are computed side by side, alone or not: the result is the same */
-static PetscBool MuonPolarHasLanes_Zolotarev(const MuonPolarFunction *f, size_t s, size_t l)
+static PetscBool MuonPolarHasLanes_Zolotarev(const MuonPolarFunction *f, PetscBool pairs, size_t s, size_t l)
 {
 #if defined(MUON_KERNEL_HAVE_LANES)
-  if (f->precision == MUON_POLAR_PRECISION_SINGLE && f->nested == 1 && s <= LANES_SIDE && s * l <= LANES_ENTRIES) return MuonPolarNormWanted_Zolotarev(MuonKernelRealSingle.unit, s, f);
+  if (f->precision == MUON_POLAR_PRECISION_SINGLE && f->nested == 1 && s <= (pairs ? LANES_PAIRS : LANES_SIDE) && s * l <= LANES_ENTRIES) return MuonPolarNormWanted_Zolotarev(MuonKernelRealSingle.unit, s, f);
 #endif
   return PETSC_FALSE;
 }
@@ -387,27 +388,28 @@ static PetscErrorCode MuonPolarApplyLanes_Zolotarev(MuonPolar polar, const MuonP
   const MuonKernelReal *real   = &MuonKernelRealSingle;
   const int             left   = task[0]->G.rows < task[0]->G.columns;
   const double          enough = 1.0 + 64.0 * real->unit;
-  float                 start[LANES_SIDE], *matrices, *work;
+  const size_t          parts  = task[0]->G.here.pairs ? 2 : 1;
+  float                 start[LANES_PAIRS], *matrices, *work;
   double                length = 0.0;
   MuonKernelLanczos     lanczos;
   MuonMark              mark;
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(polar->work, &mark));
-  PetscCall(MuonWorkspaceGet(polar->work, MuonKernelLanesWork(s, l) * sizeof(float), &work));
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_KERNEL_LANES * s * l * sizeof(float), &matrices));
+  PetscCall(MuonWorkspaceGet(polar->work, MuonKernelLanesWork(parts, s, l) * sizeof(float), &work));
+  PetscCall(MuonWorkspaceGet(polar->work, MUON_KERNEL_LANES * parts * s * l * sizeof(float), &matrices));
   PetscCall(MuonPolarPanelDraw(real, s, 0, start));
   for (size_t i = 0; i < s; i++) length += (double)start[i] * (double)start[i];
   for (size_t i = 0; i < s; i++) start[i] = (float)(start[i] / sqrt(length));
   for (PetscInt k = 0; k < n; k++) {
     const MuonArray *g = &task[k]->G.here;
 
-    real->load(g->len, g->count, g->precision, g->data, g->ld, task[k]->norm, task[k]->exponent, matrices + (size_t)k * s * l, g->len);
+    real->load(g->len, g->count, g->precision, g->data, g->ld, task[k]->norm, task[k]->exponent, matrices + (size_t)k * parts * s * l, g->len);
   }
-  MuonKernelLanesMove(1, (size_t)n, left, s, l, matrices, work);
-  MuonKernelZolotarevLanes(&f->first, &f->second, s, l, start, work, &lanczos);
-  MuonKernelLanesMove(0, (size_t)n, left, s, l, matrices, work);
-  PetscCall(PetscLogFlops((double)n * ((double)(s * (s + 1) * l) + MuonCostOfTwo * MuonKernelInverseFlops(s) + 2.0 * (double)(s * s * l) + MuonPolarNormFlops_Zolotarev(s, l))));
+  MuonKernelLanesMove(1, (size_t)n, left, parts, s, l, matrices, work);
+  MuonKernelZolotarevLanes(parts, &f->first, &f->second, s, l, start, work, &lanczos);
+  MuonKernelLanesMove(0, (size_t)n, left, parts, s, l, matrices, work);
+  PetscCall(PetscLogFlops((double)(parts * parts) * (double)n * ((double)(s * (s + 1) * l) + MuonCostOfTwo * MuonKernelInverseFlops(s) + 2.0 * (double)(s * s * l) + MuonPolarNormFlops_Zolotarev(s, l))));
   for (PetscInt k = 0; k < n; k++) {
     const MuonArray *q     = &task[k]->Q.here;
     double           norm  = 1.0, alpha[LANCZOS_STEPS], beta[LANCZOS_STEPS];
@@ -419,7 +421,7 @@ static PetscErrorCode MuonPolarApplyLanes_Zolotarev(MuonPolar polar, const MuonP
       steps++;
     } while (steps < LANCZOS_STEPS && beta[steps - 1] > 64.0 * real->unit * fabs(alpha[steps - 1]));
     if (!MuonPolarIsBelow_Zolotarev(steps, alpha, beta, enough * enough)) norm = sqrt(MuonPolarTridiagonal_Zolotarev(steps, alpha, beta));
-    if (norm <= MuonLargestNorm) real->store(q->len, q->count, norm > enough ? task[k]->scale / norm : task[k]->scale, matrices + (size_t)k * s * l, q->len, q->precision, q->data, q->ld);
+    if (norm <= MuonLargestNorm) real->store(q->len, q->count, norm > enough ? task[k]->scale / norm : task[k]->scale, matrices + (size_t)k * parts * s * l, q->len, q->precision, q->data, q->ld);
     else PetscCall(MuonPolarApplyOne_Zolotarev(polar, f, task[k]));
   }
   PetscCall(MuonWorkspaceRelease(polar->work, &mark));
@@ -435,7 +437,7 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, PetscInt n, Muon
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
   PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_TRUE, &f));
-  if (G->size == 1 && !G->here.pairs && G->here.memory == MUON_HOST && MuonPolarHasLanes_Zolotarev(&f, s, l)) PetscCall(MuonPolarApplyLanes_Zolotarev(polar, &f, s, l, n, task));
+  if (G->size == 1 && G->here.memory == MUON_HOST && MuonPolarHasLanes_Zolotarev(&f, G->here.pairs ? PETSC_TRUE : PETSC_FALSE, s, l)) PetscCall(MuonPolarApplyLanes_Zolotarev(polar, &f, s, l, n, task));
   else PetscCall(MuonPolarApplyOne_Zolotarev(polar, &f, task[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -446,7 +448,7 @@ static PetscErrorCode MuonPolarBatch_Zolotarev(MuonPolar polar, MuonMemory memor
 
   PetscFunctionBegin;
   PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &f));
-  *squares = memory == MUON_HOST && MuonPolarHasLanes_Zolotarev(&f, s, l) ? 3 : 0;
+  *squares = memory == MUON_HOST && MuonPolarHasLanes_Zolotarev(&f, polar->pairs ? PETSC_TRUE : PETSC_FALSE, s, l) ? 3 : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -564,8 +566,8 @@ const MuonParameter MuonPolarParameters_Zolotarev[] = {
   rank the functions with 4, 7 and 10 poles are compositions of a function with one pole and one with 1, 2 or 3 poles. The
   degrees multiply and the result is the same, but there are only 2, 3 and 4 inverses, of better conditioned matrices.
 
-  Real matrices on one host with $s \le 16$ and at most 1024 entries are computed in the lanes of vectors by the
-  library's own products, up to 8 of one shape at once, in single precision with 4 poles. The result does not depend on
+  Real matrices on one host with $s \le 16$ and at most 1024 entries, and complex ones with $s \le 32$, are computed in
+  the lanes of vectors by the library's own products, up to 8 of one shape at once, in single precision with 4 poles. The result does not depend on
   the number of matrices. It differs by rounding from that of the BLAS.
 
   A larger matrix on one host in the precision of the arithmetic is not copied. Several ranks share the poles. A rank needs
