@@ -10,7 +10,7 @@
 /* The checksum of a server's result; if every rank computes it, it must be the same on each */
 static void MuonHashReplica_Private(const MuonShard *shard, size_t bytes, const void *data)
 {
-  if (shard->layer->owner < 0 && shard->muon->nested == NULL) shard->group->replica = (unsigned int)MuonWireCRC32C((uint32_t)shard->group->replica, (const unsigned char *)data, bytes);
+  if (MuonLayerOwner(shard->layer) < 0 && shard->muon->nested == NULL) shard->group->replica = (unsigned int)MuonWireCRC32C((uint32_t)shard->group->replica, (const unsigned char *)data, bytes);
 }
 
 /* What every rank computes */
@@ -19,26 +19,12 @@ PetscErrorCode MuonTell_Replicas(Muon muon, MuonShard *shard, const MuonArray *X
   MuonArray host;
 
   PetscFunctionBegin;
-  if (shard->layer->owner >= 0 || shard->group->exchange->nworkers == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonLayerOwner(shard->layer) >= 0 || shard->group->exchange->nworkers == 1) PetscFunctionReturn(PETSC_SUCCESS);
   /* A step says nothing of the weights that it is taken from */
   if (shard->round->step.data != NULL) PetscCall(MuonLayerHashWeights(shard->layer, -1, &shard->group->replica));
   PetscCall(MuonArrayOnHost(Xnew, PETSC_TRUE, &host));
   MuonHashReplica_Private(shard, MuonArrayBytes(&host), host.data);
   PetscCall(MuonArrayOffHost(Xnew, PETSC_FALSE, &host));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonEnd_Direct(Muon muon, MuonGroup group, MuonStatus *status)
-{
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k < group->nshards && group->exchange->everywhere == PETSC_FALSE && *status == MUON_STATUS_OK; k++) PetscCall(MuonCountDirect_Private(muon, &group->shard[k], 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonMove_Direct(Muon muon, MuonShard *shard, const MuonLayerStepInfo *info, const MuonArray *W)
-{
-  PetscFunctionBegin;
-  MuonArrayAxpby(1, &shard->Xnew, 0, W);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -125,9 +111,14 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonStatu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonEnd_Messages(Muon muon, MuonGroup group, MuonStatus *status)
+/* What owners of a single worker have is counted as if it were sent */
+PetscErrorCode MuonGroupDeliver_Private(Muon muon, MuonGroup group, MuonStatus *status)
 {
   PetscFunctionBegin;
+  if (group->down->messages == PETSC_FALSE) {
+    for (PetscInt k = 0; k < group->nshards && group->exchange->everywhere == PETSC_FALSE && *status == MUON_STATUS_OK; k++) PetscCall(MuonCountDirect_Private(muon, &group->shard[k], 1));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MuonExchangeMove(group->exchange, MUON_EXCHANGE_DOWN, *status));
   MuonNextPhase(muon, *status);
   for (PetscInt k = 0; k < group->nshards; k++) {
@@ -152,8 +143,9 @@ static PetscErrorCode MuonMove_Messages(Muon muon, MuonShard *shard, const MuonL
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const MuonDownOps MuonDownMessages = {PETSC_TRUE, PETSC_FALSE, MuonTell_Messages, MuonEnd_Messages, MuonMove_Messages}, MuonDownArrays = {PETSC_FALSE, PETSC_TRUE, MuonTell_Replicas, MuonEnd_Direct, MuonMove_Direct},
-                         MuonDownNothing = {PETSC_FALSE, PETSC_FALSE, MuonTell_Replicas, MuonEnd_Direct, MuonMove_Direct};
+static const MuonDownOps MuonDownMessages = {PETSC_TRUE, PETSC_FALSE, MuonTell_Messages, MuonMove_Messages};
+static const MuonDownOps MuonDownArrays   = {PETSC_FALSE, PETSC_TRUE, MuonTell_Replicas, NULL};
+static const MuonDownOps MuonDownNothing  = {PETSC_FALSE, PETSC_FALSE, MuonTell_Replicas, NULL};
 
 /* One worker makes no message for itself of weights as they are */
 void MuonGroupChooseDown_Private(MuonGroup group)
@@ -177,7 +169,8 @@ PetscErrorCode MuonShardMove_Private(Muon muon, MuonShard *shard, MuonLayerStepI
   PetscFunctionBegin;
   if (looks) MuonTryAddons(muon, look, muon, shard, PETSC_FALSE, &shard->Xnew, &W);
   if (shard->round->step.data != NULL) PetscUseTypeMethod(shard->layer, take, info, &shard->round->step, &W);
-  else PetscCall((*shard->group->down->move)(muon, shard, info, &W));
+  else if (shard->group->down->move != NULL) PetscCall((*shard->group->down->move)(muon, shard, info, &W));
+  else MuonArrayAxpby(1, &shard->Xnew, 0, &W);
   if (looks) MuonTryAddons(muon, look, muon, shard, PETSC_TRUE, &shard->Xnew, &W);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -185,7 +178,7 @@ PetscErrorCode MuonShardMove_Private(Muon muon, MuonShard *shard, MuonLayerStepI
 /* Owners send a group's new weights uncompressed to the other workers, and these to all their ranks; group by group on all ranks */
 PetscErrorCode MuonGroupSpread_Private(MuonGroup group)
 {
-  const PetscBool spread = group->down->arrays && MuonGroupIsAway(group) == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool spread = group->down->arrays && group->nshards > 0 && MuonPortServes(group->shard->port) ? PETSC_TRUE : PETSC_FALSE;
   MuonArray      *whole;
 
   PetscFunctionBegin;

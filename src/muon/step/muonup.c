@@ -160,7 +160,6 @@ static PetscErrorCode MuonSum_Arrays(MuonShard *shard, const MuonArray *sum, Muo
   const double *const weight = shard->group->grid->weight;
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeReduceWait(shard->group->exchange, MuonShardNumber(shard)));
   PetscCall(PetscLogEventBegin(MUON_Aggregate, shard->muon, 0, 0, 0));
   for (PetscMPIInt j = 0; j < shard->group->exchange->nworkers; j++) {
     const MuonArray one = MuonExchangeGatherGet(shard->group->exchange, MuonShardNumber(shard), j);
@@ -184,21 +183,16 @@ static PetscErrorCode MuonSend_Sums(Muon muon, MuonGroup group, MuonStatus *stat
     MuonShard *shard = &group->shard[k];
 
     if (alone) MuonArrayAxpby(1, &shard->round->T, 0, &shard->sum); /* that of one is there */
-    else if (shard->round->begun == PETSC_FALSE && MuonShardIsDirect(shard) == PETSC_FALSE) PetscCall(MuonShardReduceBegin_Private(shard, &shard->round->T, &shard->sum));
-    shard->round->begun = PETSC_FALSE;
+    else if (shard->port->begun == PETSC_FALSE && MuonShardIsDirect(shard) == PETSC_FALSE) PetscCall(MuonShardReduceBegin_Private(shard, &shard->round->T, &shard->sum));
+    shard->port->begun = PETSC_FALSE;
     PetscCall(MuonCountDirect_Private(muon, shard, 0));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonSum_Sums(MuonShard *shard, const MuonArray *sum, MuonStatus *status)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonExchangeReduceWait(shard->group->exchange, MuonShardNumber(shard)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static const MuonUpOps MuonUpMessages = {PETSC_FALSE, PETSC_FALSE, MuonSend_Messages, MuonSum_Messages}, MuonUpArrays = {PETSC_TRUE, PETSC_FALSE, MuonSend_Arrays, MuonSum_Arrays}, MuonUpSums = {PETSC_TRUE, PETSC_TRUE, MuonSend_Sums, MuonSum_Sums};
+static const MuonUpOps MuonUpMessages = {PETSC_FALSE, PETSC_FALSE, MuonSend_Messages, MuonSum_Messages};
+static const MuonUpOps MuonUpArrays   = {PETSC_TRUE, PETSC_FALSE, MuonSend_Arrays, MuonSum_Arrays};
+static const MuonUpOps MuonUpSums     = {PETSC_TRUE, PETSC_TRUE, MuonSend_Sums, NULL};
 
 void MuonGroupChooseUp_Private(MuonGroup group)
 {
@@ -208,8 +202,13 @@ void MuonGroupChooseUp_Private(MuonGroup group)
 
 PetscErrorCode MuonServerSum_Private(MuonShard *shard, const MuonArray *sum, MuonStatus *status)
 {
+  const MuonUpOps *up = shard->group->up;
+
   PetscFunctionBegin;
   if (MuonShardIsDirect(shard)) MuonArrayAxpby(1, &shard->round->T, 0, sum);
-  else PetscCall((*shard->group->up->sum)(shard, sum, status));
+  else {
+    if (up->arrays) PetscCall(MuonExchangeReduceWait(shard->group->exchange, MuonShardNumber(shard)));
+    if (up->sum != NULL) PetscCall((*up->sum)(shard, sum, status));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
