@@ -6,6 +6,7 @@
 
 #include <petscmuon/private/muoncompressorimpl.h>
 #include <petscmuoncompat.h>
+#include <float.h>
 #include <stdarg.h>
 #include "near.h"
 #include "parameters.h"
@@ -353,13 +354,6 @@ static inline PetscErrorCode Send(MuonCompressor c, Matrix T, Matrix R, Message 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode Valid(MuonCompressor c, Matrix shape, Message M, PetscBool *valid)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorValidateArray(c, &shape->array, M->bytes, M->buf, PETSC_FALSE, NULL, NULL, valid));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Y = Y + scale C where add is true, and Y = C else; a message that is none is an error */
 static inline PetscErrorCode Decode(MuonCompressor c, Message M, PetscBool add, double scale, Matrix Y)
 {
@@ -401,9 +395,86 @@ static inline PetscErrorCode Cost(MuonCompressor c, Matrix shape, Message M, Muo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static inline PetscBool SameCost(const MuonCompressorCost *a, const MuonCompressorCost *b, PetscBool entropy)
+{
+  return a->paper == b->paper && a->encoded == b->encoded && (entropy ? a->entropy == b->entropy : b->entropy == -1) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/*
+   Y becomes what the message M of T - R says, or that of T where R is NULL, and sum what is R, or zero, and -0.3 of it. All ways to make and to take apart
+   a message are one: matrices of PETSc and arrays, what the sender opens of its own and a receiver of what came, at once and later. T and R stay
+   as they are, and a message without its end is none
+*/
+static inline PetscErrorCode Ways(MuonCompressor c, MuonCompressor receiver, Matrix T, Matrix R, Matrix Y, Matrix sum, Message M, MuonCompressorCost *cost)
+{
+  const PetscInt     mark = Test.count;
+  const MuonArray   *a    = &T->array;
+  const char        *type = ((PetscObject)c)->type_name;
+  const double       unit = a->precision == MUON_SINGLE ? 1.2e-7 : 2.3e-16, scale = a->precision == MUON_SINGLE ? (double)-0.3f : -0.3;
+  double             terms;
+  MuonValidated      own = {NULL, 0, NULL, 0, NULL}, opened = {NULL, 0, NULL, 0, NULL};
+  MuonCompressorCost count;
+  Matrix             base, Z, t;
+  Message            again;
+  PetscBool          valid;
+
+  PetscFunctionBegin;
+  PetscCall(NewArray(T->m, T->n, a->precision, a->rowmajor, &base, &Z, &t));
+  PetscCall(NewMessage(&again));
+  Copy(T, t);
+  if (R != NULL) Copy(R, base);
+  PetscCall(Send(c, T, R, M));
+  PetscCall(PetscMalloc1(M->room, &again->buf));
+  PetscCall(MuonCompressorEncodeArray(c, a, R != NULL ? &R->array : NULL, M->room, again->buf, &again->bytes, PETSC_TRUE, cost, &own));
+  TestCheck(SameMessage(M, again), "%s: matrices have another message than arrays, or the second one differs", type);
+  PetscCall(MuonCompressorValidateArray(receiver, a, M->bytes, M->buf, PETSC_TRUE, &count, &opened, &valid));
+  TestCheck(valid && opened.bytes == own.bytes && memcmp(opened.data, own.data, own.bytes) == 0, "%s: the sender has opened something else", type);
+  TestCheck(SameCost(cost, &count, PETSC_TRUE), "%s: counted as %g, %g and %g", type, count.paper, count.encoded, count.entropy);
+  TestCheck(cost->encoded == 8.0 * (double)M->bytes && cost->entropy >= 0, "%s: %g bits of %zu bytes, entropy %g", type, cost->encoded, M->bytes, cost->entropy);
+  PetscCall(MuonCompressorValidateArray(receiver, a, M->bytes, M->buf, PETSC_FALSE, &count, &opened, &valid));
+  TestCheck(valid && SameCost(cost, &count, PETSC_FALSE), "%s: without the entropy it is %g", type, count.entropy);
+  Random(Y, 1);
+  PetscCall(MuonCompressorDecodeValidated(receiver, &own, PETSC_FALSE, 0, &Y->array));
+  Copy(base, sum);
+  PetscCall(MuonCompressorDecodeValidated(receiver, &own, PETSC_TRUE, scale, &sum->array));
+  /*
+     Two roundings in a sum, and for a low-rank message min(m, n) terms of a product with factors of singular
+     values: each entry of |P| |Q|^T is at most sigma_1
+  */
+  terms = M->buf[4] == 2 || M->buf[4] == 4 ? 2 * (2 + (double)PetscMin(T->m, T->n)) * (sqrt(Squares(T, NULL)) + sqrt(Squares(base, NULL))) : 0;
+  for (PetscInt e = 0; e < T->m * T->n; e++) {
+    const double b = GetAt(base, e), y = GetAt(Y, e);
+
+    TestNear(type, GetAt(sum, e), b + scale * y, unit * (fabs(b) + 2 * fabs(y) + terms));
+  }
+  for (int way = 0; way < 6; way++) {
+    const PetscBool add = way % 2 ? PETSC_TRUE : PETSC_FALSE;
+
+    Copy(base, Z);
+    if (way < 2) PetscCall(MuonCompressorDecodeValidated(receiver, &opened, add, scale * add, &Z->array));
+    else if (way < 4) PetscCall(MuonCompressorDecodeArray(receiver, add, scale * add, M->bytes, M->buf, &Z->array, &valid));
+    else PetscCall(Decode(receiver, M, add, scale * add, Z));
+    TestCheck(valid && Same(add ? sum : Y, Z), "%s: way %d to decode a message says something else", type, way);
+  }
+  PetscCall(MuonCompressorDecodeArray(receiver, PETSC_FALSE, 0, M->bytes - 1, M->buf, &Z->array, &valid));
+  TestCheck(!valid, "%s: a message without its end is decoded", type);
+  /* No message, no cost */
+  count.encoded = -1;
+  PetscCall(MuonCompressorValidateArray(receiver, a, M->bytes - 1, M->buf, PETSC_TRUE, &count, &opened, &valid));
+  TestCheck(!valid && count.encoded == -1, "%s: a message without its end is opened", type);
+  TestCheck(Same(T, t) && (R == NULL || Same(R, base)), "%s: T or R was changed", type);
+  PetscCall(MuonValidatedDestroy(&own));
+  PetscCall(MuonValidatedDestroy(&opened));
+  PetscCall(Free(mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The state of a compressor: bytes, entries of arrays, and arrays in the memory of a device. Its visitor is told of arrays of that precision, their names and their sender */
 typedef struct {
-  size_t    entries, bytes;
-  PetscBool wrong;
+  size_t        entries, bytes;
+  PetscInt      far;
+  MuonPrecision precision; /* that they must have */
+  PetscBool     wrong;
 } Count;
 
 static inline PetscErrorCode TestVisit(MuonStateVisitor *visitor, const MuonState *state)
@@ -414,25 +485,25 @@ static inline PetscErrorCode TestVisit(MuonStateVisitor *visitor, const MuonStat
   count->bytes += state->array != NULL ? MuonArrayBytes(state->array) : state->bytes;
   if (state->array != NULL) {
     count->entries += MuonArrayEntries(state->array);
-    if (state->array->data == NULL || state->array->precision != MUON_SINGLE) count->wrong = PETSC_TRUE;
+    count->far += state->array->memory == MUON_DEVICE;
+    if (state->array->data == NULL || state->array->precision != count->precision) count->wrong = PETSC_TRUE;
   }
-  if (state->holder != MUON_STATE_WORKER || strcmp(state->layer, "attn.qkv") != 0) count->wrong = PETSC_TRUE;
-  if (state->name[0] == '\0' || state->entrywise) count->wrong = PETSC_TRUE;
+  if (state->holder != MUON_STATE_WORKER || strcmp(state->layer, "attn.qkv") != 0 || state->name[0] == '\0' || state->entrywise) count->wrong = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The state of a compressor, with what its visitor must be told of it */
-static inline PetscErrorCode CountState(MuonCompressor c, Count *count)
+static inline PetscErrorCode CountState(MuonCompressor c, MuonPrecision precision, Count *count)
 {
   MuonStateVisitor visitor;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(count, sizeof(*count)));
   PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
-  visitor.visit  = TestVisit;
-  visitor.layer  = "attn.qkv";
-  visitor.holder = MUON_STATE_WORKER;
-  visitor.ctx    = count;
+  count->precision = precision;
+  visitor.visit    = TestVisit;
+  visitor.layer    = "attn.qkv";
+  visitor.holder   = MUON_STATE_WORKER;
+  visitor.ctx      = count;
   PetscCall(MuonCompressorVisitState(c, &visitor));
   TestCheck(!count->wrong, "State that is none of this compressor");
   PetscFunctionReturn(PETSC_SUCCESS);

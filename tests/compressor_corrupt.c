@@ -18,37 +18,32 @@ static PetscErrorCode MuonCompressorEncode_AtLeast(MuonCompressor c, const MuonA
   const MuonKernels   *kernels = MuonArrayKernels(T);
   const size_t         d       = MuonArrayEntries(T);
   const MuonWireValues codec   = MuonCompressorCodec_Private(c, T);
+  MuonArray            x       = *T;
   unsigned char       *bitmap;
-  void                *x;
-  float                y;
   size_t               kept = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc1((d + 63) / 64 * 8, &bitmap));
-  PetscCall(PetscMalloc(d * MuonArrayEntryBytes(T) + 1, &x));
-  kernels->Residual(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, 0, d, x);
+  PetscCall(PetscMalloc(d * sizeof(double) + 1, &x.data));
+  kernels->Residual(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, 0, d, x.data);
   for (size_t e = 0; e < d; e++) {
-    const double size = fabs(T->precision == MUON_SINGLE ? (double)((float *)x)[e] : ((double *)x)[e]);
-
     /* NaN is less than nothing */
-    if (!(size < 1)) bitmap[e / 8] |= (unsigned char)(1 << e % 8);
-    if (!(size < 1)) kept++;
+    if (fabs(GetRaw(&x, e)) < 1) continue;
+    bitmap[e / 8] |= (unsigned char)(1 << e % 8);
+    SetRaw(&x, kept++, GetRaw(&x, e));
+    if (!(fabs(GetRaw(&x, e)) < MuonCompressorCodecLimit_Private(codec, T->precision))) c->status = MUON_STATUS_NANORINF;
   }
-  if (kernels->Gather(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, MuonCompressorCodecLimit_Private(codec, T->precision), bitmap, x) != 0) c->status = MUON_STATUS_NANORINF;
   PetscCall(MuonCompressorSetCount(c, layout, kept));
   MuonWireIndicesEncode((MuonWireIndices)layout->header.indices, d, kept, bitmap, payload);
   payload += layout->section.valuesat;
-  if (codec != MUON_WIRE_VALUES_NATURAL) PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, MUON_HOST, T->precision, kept, x, 0, payload));
+  if (codec != MUON_WIRE_VALUES_NATURAL) PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, MUON_HOST, T->precision, kept, x.data, 0, payload));
   else {
     /* Natural values are rounded from binary32 */
-    for (size_t k = 0; k < kept && T->precision == MUON_DOUBLE; k++) {
-      y = (float)((double *)x)[k];
-      memcpy((float *)x + k, &y, sizeof(y));
-    }
-    PetscCall(MuonCompressorKeptEncode_Private(c, codec, MUON_SINGLE, d, bitmap, (PetscInt64)kept, x, payload));
+    for (size_t k = 0; k < kept; k++) ((float *)x.data)[k] = (float)GetRaw(&x, k);
+    PetscCall(MuonCompressorKeptEncode_Private(c, codec, MUON_SINGLE, d, bitmap, (PetscInt64)kept, x.data, payload));
   }
   PetscCall(PetscFree(bitmap));
-  PetscCall(PetscFree(x));
+  PetscCall(PetscFree(x.data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -80,35 +75,29 @@ static PetscErrorCode GetLayout(MuonCompressor c, Matrix shape, MuonCompressorLa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MuonCompressorDecode() must refuse, with a PETSc error and not by writing somewhere, exactly what MuonCompressorValidateArray() refuses */
+/*
+   MuonCompressorDecode() must refuse, with a PETSc error and not by writing somewhere, exactly what MuonCompressorValidateArray() refuses. A copy of
+   exactly so many bytes, so that tools that watch memory see a read past its end
+*/
 static PetscErrorCode CheckBytes(MuonCompressor c, size_t bytes, const unsigned char buf[], Matrix Y, PetscBool *valid)
 {
   PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorValidateArray(c, &Y->array, bytes, buf, PETSC_FALSE, NULL, NULL, valid));
-  if (*valid) {
-    PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y->mat));
-    TestCheck(!isnan(Squares(Y, NULL)), "A valid message holds NaN");
-  } else {
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y->mat);
-    if (ierr != PETSC_SUCCESS) ierr = MuonCompressorDecode(c, PETSC_TRUE, 1.0, bytes, buf, Y->mat);
-    PetscCall(PetscPopErrorHandler());
-    TestCheck(ierr != PETSC_SUCCESS, "A message that is not valid was decoded");
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A copy of exactly so many bytes, so that tools that watch memory see a read past its end */
-static PetscErrorCode CheckCopy(MuonCompressor c, size_t bytes, const unsigned char buf[], Matrix Y, PetscBool *valid)
-{
   unsigned char *copy;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(bytes, &copy));
   PetscCall(PetscArraycpy(copy, buf, bytes));
-  PetscCall(CheckBytes(c, bytes, copy, Y, valid));
+  PetscCall(MuonCompressorValidateArray(c, &Y->array, bytes, copy, PETSC_FALSE, NULL, NULL, valid));
+  if (*valid) {
+    PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, copy, Y->mat));
+    TestCheck(!isnan(Squares(Y, NULL)), "A valid message holds NaN");
+  } else {
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, copy, Y->mat);
+    if (ierr != PETSC_SUCCESS) ierr = MuonCompressorDecode(c, PETSC_TRUE, 1.0, bytes, copy, Y->mat);
+    PetscCall(PetscPopErrorHandler());
+    TestCheck(ierr != PETSC_SUCCESS, "A message that is not valid was decoded");
+  }
   PetscCall(PetscFree(copy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -146,7 +135,7 @@ static PetscErrorCode CheckMessage(const char choice[], PetscInt m, PetscInt n)
   /* Without a checksum, which packets have, a flipped bit of a value is another value */
   TestCheck(accepted > 0 || payload == 0, "%s: no value can be changed", choice);
   for (size_t cut = 0; cut < bytes; cut++) {
-    PetscCall(CheckCopy(c, cut, M->buf, Y, &valid));
+    PetscCall(CheckBytes(c, cut, M->buf, Y, &valid));
     TestCheck(!valid, "%s: %zu of %zu bytes are accepted", choice, cut, bytes);
   }
   PetscCall(PetscCalloc1(bytes + 1, &longer->buf));
@@ -157,7 +146,7 @@ static PetscErrorCode CheckMessage(const char choice[], PetscInt m, PetscInt n)
   /* Numbers drawn at random in the places of the header */
   for (PetscInt k = 0; k < 2000; k++) {
     for (PetscInt b = 0; b < 1 + k % 4; b++) M->buf[Bits() % head] = (unsigned char)(Bits() % 3 == 0 ? 0xFF : Bits() % 256);
-    PetscCall(CheckCopy(c, bytes, M->buf, Y, &valid));
+    PetscCall(CheckBytes(c, bytes, M->buf, Y, &valid));
     memcpy(M->buf, longer->buf, head);
   }
 

@@ -1,6 +1,7 @@
-static char help[] = "Messages and results by hand: signs, quantized blocks and triples at the ends of what numbers can hold.\n";
+static char help[] = "Messages, results and costs by hand: signs, quantized blocks, triples, the ends of what numbers can hold, and Table 2 of the EF21-Muon paper.\n";
 
 #include "compressor_common.h"
+#include <petscmuon/private/muoncompressorcodec.h>
 
 /* All bytes of a message behind the hash of its layer, what it decodes to, and what it costs */
 static PetscErrorCode CheckMessages(void)
@@ -85,122 +86,113 @@ static PetscErrorCode CheckTriples(void)
 }
 
 /*
-   Matrices of signs that are zero, empty or too small for the magnitude send a header; adding it changes
-   nothing. The sums are of at most 585 numbers
+   A number among others that are alike: what becomes of it, where NaN is for no message. Entries of these 8 x 5 or 2 x 1 matrices are doubles; qsgd has
+   blocks of 16, and a block of other entries is not harmed. The first number that a type cannot write fails whether the number is drawn or not, what is not kept does no
+   harm, and what is just below is written
 */
-static PetscErrorCode CheckNothing(int values)
+static PetscErrorCode CheckEnds(void)
 {
-  static const struct {
-    PetscInt m, n;
-    double   x;
-  } rows[] = {{5, 3, 0}, {0, 3, 0}, {5, 0, 0}, {1, 1, 0}, {1, 1, 0.5}, {9, 65, 2}, {4, 4, 1e-46}};
-  /* The last is below the smallest number of binary32 */
-  const PetscBool wide = values <= MUON_COMPRESSOR_VALUES_DOUBLE ? PETSC_TRUE : PETSC_FALSE;
-
-  PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rows) - PetscDefined(USE_REAL_SINGLE); k++) {
-    const double    x = rows[k].x, squares = (double)(rows[k].m * rows[k].n) * x * x;
-    const PetscBool sent = x > 1e-40 || (x > 0 && wide) ? PETSC_TRUE : PETSC_FALSE;
-    MuonCompressor  c;
-    Matrix          X, Y, Z;
-    Message         M;
-
-    PetscCall(Make(&c, "sign values %s", MuonCompressorValuesTypes[values]));
-    PetscCall(New(rows[k].m, rows[k].n, &X, &Y, &Z));
-    PetscCall(NewMessage(&M));
-    for (PetscInt e = 0; e < X->m * X->n; e++) {
-      SetAt(X, e, e % 2 == 0 ? x : -x);
-      SetAt(Y, e, 7);
-      SetAt(Z, e, 7);
-    }
-    PetscCall(Send(c, X, NULL, M));
-    PetscCall(Decode(c, M, PETSC_TRUE, 1, Y));
-    TestCheck((M->bytes > 8) == sent && (sent || Same(Y, Z)), "Row %zu: %zu bytes, or nothing was added and something changed", k, M->bytes);
-    PetscCall(Decode(c, M, PETSC_FALSE, 1, Y));
-    TestNear("decoded", Squares(Y, NULL), sent ? squares : 0, 600 * TEST_EPSILON * squares * sent);
-    PetscCall(Free(0));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Numbers that are not finite, wherever they are, and those whose mean does not fit; a mean in range of a sum that is not */
-static PetscErrorCode CheckLarge(void)
-{
-  const double   large = (double)PETSC_MAX_REAL / 4 * 3, bad[] = {NAN, INFINITY, -INFINITY};
-  MuonCompressor c;
-  Matrix         X, Y, Z;
-  Message        M;
-
-  PetscFunctionBegin;
-  PetscCall(Make(&c, "sign values bf16"));
-  PetscCall(New(9, 8, &X));
-  PetscCall(New(1, 2, &Y, &Z));
-  PetscCall(NewMessage(&M));
-  for (PetscInt k = 0; k < 3 * 11; k++) {
-    SetAt(X, k / 3 * 7 % 72, bad[k % 3]);
-    PetscCall(Encode(c, X, NULL, M));
-    TestCheck(M->status == MUON_STATUS_NANORINF, "%g: status %s", bad[k % 3], MuonStatuses[M->status]);
-    SetAt(X, k / 3 * 7 % 72, 1);
-  }
-  for (PetscInt e = 0; e < 72; e++) SetAt(X, e, 3.4e38);
-  PetscCall(Encode(c, X, NULL, M));
-  TestCheck(M->status == MUON_STATUS_NANORINF, "Beyond bf16: status %s", MuonStatuses[M->status]);
-  PetscCall(Tune(c, "values native"));
-  Set(Y, 0, 0, large);
-  Set(Y, 0, 1, -large);
-  PetscCall(Send(c, Y, NULL, M));
-  PetscCall(Decode(c, M, PETSC_FALSE, 1, Z));
-  TestCheck(Same(Y, Z), "Two large numbers became %g and %g", Get(Z, 0, 0), Get(Z, 0, 1));
-  PetscCall(Free(0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A block of sixteen entries with x in it, and then one of ones: what becomes of x, or there is no message */
-static PetscErrorCode CheckEdges(void)
-{
-  static const struct {
-    const char *values;
-    double      x, becomes; /* NaN for no message */
-  } rows[] = {{"single", NAN, NAN},
-              {"single", INFINITY, NAN},
-              {"single", -INFINITY, NAN},
-              {"single", 0, 0},
-              {"single", -3e38, -3e38},
-              {"single", 1.2e-38, 1.2e-38},
-              {"single", -1.1e-38 /* subnormal in binary32 */, 0},
-              {"bf16", 3.4e38, NAN},
-              {"natural", 1.8e38, NAN},
-              {"natural", 1.7014118346046923e38, 1.7014118346046923e38},
-              {"single", 3.5e38, NAN},
-              {"double", 3.5e300, 3.5e300},
-              {"double", -2e-300, -2e-300},
-              {"double", 5e-301, 0}};
+  const double single = ldexp(1.0, 128) - ldexp(1.0, 103), bf16 = single - ldexp(1.0, 119), any = INFINITY; /* any number */
+  const struct {
+    const char *choice;
+    double      x, others, becomes;
+  } rows[] = {{"topk ratio 0.2 values native", 1e300, 1, 1e300},
+              {"topk ratio 0.2 values single", 1e300, 1, NAN},
+              {"topk ratio 0.2 values bf16", 3.4e38, 1, NAN},
+              {"topk ratio 0.2 values natural", -1e300, 1, NAN},
+              {"natural", 1e39, 1, NAN},
+              {"nearest", 1e39, 1, NAN},
+              {"truncated", 1e39, 1, NAN},
+              {"bf16", 3.4e38, 1, NAN},
+              {"damping ratio 0.2 values single", 1e39, 1, 2e38},
+              {"damping ratio 0.2 values single", 2e39, 1, NAN},
+              {"sign values bf16", 3.4e38, 3.4e38, NAN},
+              /* A mean in range of a sum that is not */
+              {"sign values native", DBL_MAX / 4 * 3, -DBL_MAX / 4 * 3, DBL_MAX / 4 * 3},
+              /* Below the smallest number of binary32 */
+              {"sign values native", 1e-46, 1e-46, 1e-46},
+              {"sign values double", 1e-46, -1e-46, 1e-46},
+              {"sign values single", 1e-46, 1e-46, 0},
+              {"sign values bf16", -1e-46, 1e-46, 0},
+              {"sign values natural", 1e-46, 1e-46, 0},
+              {"qsgd values single", NAN, 0, NAN},
+              {"qsgd values single", INFINITY, 0, NAN},
+              {"qsgd values single", -INFINITY, 0, NAN},
+              {"qsgd values single", 0, 0, 0},
+              {"qsgd values single", -3e38, 0, -3e38},
+              {"qsgd values single", 1.2e-38, 0, 1.2e-38},
+              {"qsgd values single", -1.1e-38 /* subnormal in binary32 */, 0, 0},
+              {"qsgd values single", 3.5e38, 0, NAN},
+              {"qsgd values bf16", 3.4e38, 0, NAN},
+              {"qsgd values natural", 1.8e38, 0, NAN},
+              {"qsgd values natural", 1.7014118346046923e38, 0, 1.7014118346046923e38},
+              {"qsgd values double", 3.5e300, 0, 3.5e300},
+              {"qsgd values double", -2e-300, 0, -2e-300},
+              {"qsgd values double", 5e-301, 0, 0},
+              {"randk values single", -single, 1, NAN},
+              {"randk values single", nextafter(-single, 0), 1, any},
+              {"randk values natural", -single, 1, NAN},
+              {"randk values natural", nextafter(-single, 0), 1, any},
+              {"randk values bf16", -bf16, 1, NAN},
+              {"randk values bf16", nextafter(-bf16, 0), 1, any},
+              {"dropout values single", -single, 1, NAN},
+              {"dropout values single", nextafter(-single, 0), 1, any},
+              {"dropout values natural", -single, 1, NAN},
+              {"dropout values natural", nextafter(-single, 0), 1, any},
+              {"dropout values bf16", -bf16, 1, NAN},
+              {"dropout values bf16", nextafter(-bf16, 0), 1, any}};
 
   PetscFunctionBegin;
   for (size_t k = 0; k < 2 * PETSC_STATIC_ARRAY_LENGTH(rows); k++) {
-    const size_t   r = k / 2;
-    const double   x = rows[r].x, becomes = rows[r].becomes;
-    MuonCompressor c;
-    Matrix         X, Y;
-    Message        M;
+    const size_t    r     = k / 2;
+    const PetscBool large = rows[r].others < -1 ? PETSC_TRUE : PETSC_FALSE;
+    MuonCompressor  c;
+    Matrix          X, Y;
+    Message         M;
 
-    /* Others that single precision does not have */
-    if (PetscDefined(USE_REAL_SINGLE) && r > 9) continue;
-    PetscCall(Make(&c, "qsgd bits 4 qsgd_block_length 16 values %s qsgd_block_norm %s", rows[r].values, MuonCompressorBlockNorms[k % 2]));
-    PetscCall(New(8, 5, &X, &Y));
+    PetscCall(Make(&c, rows[r].choice));
+    if (Is(c, "randk dropout")) PetscCall(Tune(c, "ratio %s", k % 2 ? "1e-7" : "1"));
+    if (Is(c, "qsgd")) PetscCall(Tune(c, "qsgd_block_length 16 qsgd_block_norm %s", MuonCompressorBlockNorms[k % 2]));
+    PetscCall(NewArray(large ? 2 : 8, large ? 1 : 5, MUON_DOUBLE, 0, &X, &Y));
     PetscCall(NewMessage(&M));
-    SetAt(X, 7, x);
-    for (PetscInt e = 16; e < 40; e++) SetAt(X, e, 1);
+    for (PetscInt e = 0; e < X->m * X->n; e++) SetAt(X, e, e < 16 || !Is(c, "qsgd") ? rows[r].others : 1);
+    SetAt(X, large ? 1 : 7, rows[r].x);
     PetscCall(Encode(c, X, NULL, M));
-    TestCheck((M->status == MUON_STATUS_NANORINF) == isnan(becomes), "%g: status %s", x, MuonStatuses[M->status]);
+    TestCheck((M->status == MUON_STATUS_NANORINF) == isnan(rows[r].becomes), "%s of %g: status %s", rows[r].choice, rows[r].x, MuonStatuses[M->status]);
     if (M->bytes > 0) {
+      const double becomes = rows[r].becomes;
+
       PetscCall(Decode(c, M, PETSC_FALSE, 1, Y));
-      for (PetscInt e = 0; e < 16; e++) TestNear(rows[r].values, GetAt(Y, e), e == 7 ? becomes : 0, e == 7 ? fabs(becomes) * 1e-6 : 0);
-      /* The last block has eight entries */
-      for (PetscInt e = 16; e < 40 && k % 2 == MUON_COMPRESSOR_BLOCK_NORM_MAX; e++) TestNear(rows[r].values, GetAt(Y, e), 1, 1e-6);
+      if (becomes < any) TestNear(rows[r].choice, GetAt(Y, large ? 1 : 7), becomes, fabs(becomes) * 1e-6);
+      for (PetscInt e = 0; e < 40 && Is(c, "qsgd"); e++) {
+        /* The last block has eight entries */
+        if (e != 7 && (e < 16 || k % 2 == MUON_COMPRESSOR_BLOCK_NORM_MAX)) TestNear(rows[r].choice, GetAt(Y, e), e < 16 ? 0 : 1, e < 16 ? 0 : 1e-6);
+      }
+      /* Where there is no magnitude a message of signs is a header, and adding it changes nothing */
+      TestCheck(!Is(c, "sign") || (M->bytes == TestMessageBytes(0, 0)) == (becomes == 0), "%s of %g: %zu bytes", rows[r].choice, rows[r].x, M->bytes);
     }
     PetscCall(Free(0));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a sparse message leaves out is not touched, whatever it is */
+static PetscErrorCode CheckUntouched(void)
+{
+  MuonCompressor c;
+  Matrix         X, Y;
+  Message        M;
+
+  PetscFunctionBegin;
+  PetscCall(Make(&c, "topk ratio 0.1 values single"));
+  PetscCall(New(2, 6, &X, &Y));
+  PetscCall(NewMessage(&M));
+  Set(X, 1, 2, 8);
+  for (PetscInt e = 0; e < 12; e++) SetAt(Y, e, e == 5 ? 1 : (double)NAN);
+  PetscCall(Encode(c, X, NULL, M));
+  PetscCall(Decode(c, M, PETSC_TRUE, 0.5, Y));
+  for (PetscInt e = 0; e < 12; e++) TestCheck(e == 5 ? GetAt(Y, e) == 5 : isnan(GetAt(Y, e)), "Entry %d is %g", (int)e, GetAt(Y, e));
+  PetscCall(Free(0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -236,6 +228,74 @@ static PetscErrorCode CheckStrips(PetscInt m, PetscInt n, int length)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of the largest message of an m x n layer, which nobody has to write for that */
+static PetscErrorCode PaperBits(MuonCompressor c, PetscInt m, PetscInt n, double *bits)
+{
+  const MuonArray      shape = MuonArrayOfScalars(m, n, NULL, m);
+  MuonCompressorLayout layout;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&layout, sizeof(layout)));
+  layout.rows    = (uint64_t)n;
+  layout.columns = (uint64_t)m;
+  PetscUseTypeMethod(c, layout, &shape, &layout);
+  PetscCall(MuonCompressorSetCount(c, &layout, layout.header.count));
+  *bits = MuonCompressorPaperBits_Private(&layout, c->paperbits);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckTable(void)
+{
+  static const struct {
+    const char *choice;
+    double      cost;
+  } rows[]                          = {{"identity values single", 1.0000},          {"natural", 0.5000},
+                                       {"topk ratio 0.20 values single", 0.3625},   {"topk ratio 0.15 values single", 0.2718},
+                                       {"topk ratio 0.10 values single", 0.1812},   {"topk ratio 0.05 values single", 0.0906},
+                                       {"topk ratio 0.15 values natural", 0.1969},  {"topk ratio 0.10 values natural", 0.1312},
+                                       {"rankk ratio 0.20 values single", 0.2687},  {"rankk ratio 0.15 values single", 0.2019},
+                                       {"rankk ratio 0.10 values single", 0.1335},  {"rankk ratio 0.05 values single", 0.0667},
+                                       {"rankk ratio 0.15 values natural", 0.1010}, {"rankk ratio 0.10 values natural", 0.0667}};
+  static const PetscInt shapes[][3] = {{50304, 768, 1}, {768, 768, 48}, {3072, 768, 12}, {768, 3072, 12}};
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rows); k++) {
+    MuonCompressor c;
+    double         bits, total = 0, dense = 0;
+
+    PetscCall(Make(&c, "%s paper_index_bits 26", rows[k].choice));
+    for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
+      PetscCall(PaperBits(c, shapes[s][0], shapes[s][1], &bits));
+      total += bits * (double)shapes[s][2];
+      dense += 32.0 * (double)(shapes[s][0] * shapes[s][1] * shapes[s][2]);
+    }
+    TestCheck(dense == 32.0 * 123568128, "The model has %g entries", dense / 32);
+    TestCheck(fabs(total / dense - rows[k].cost) <= 2e-4, "%s: cost %g, the paper says %g", rows[k].choice, total / dense, rows[k].cost);
+    PetscCall(Free(0));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The default price of an index is that of the layer: 4096 entries have numbers of 12 bits, 4097 of 13 */
+static PetscErrorCode CheckIndices(void)
+{
+  static const struct {
+    PetscInt m, n;
+    double   bits;
+  } rows[] = {{64, 64, 1024 * (16 + 12)}, {17, 241, 1024 * (16 + 13)}, {1, 1, 16}};
+  MuonCompressor c;
+  double         bits;
+
+  PetscFunctionBegin;
+  PetscCall(Make(&c, "topk ratio 0.25 values bf16"));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rows); k++) {
+    PetscCall(PaperBits(c, rows[k].m, rows[k].n, &bits));
+    TestCheck(bits == rows[k].bits, "%d x %d costs %g", (int)rows[k].m, (int)rows[k].n, bits);
+  }
+  PetscCall(Free(0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   static const PetscInt strips[][2] = {{40, 3}, {33, 17}, {9, 129}, {300, 7}};
@@ -245,15 +305,14 @@ int main(int argc, char **argv)
   PetscCall(TestStart(12));
   PetscCall(CheckMessages());
   PetscCall(CheckTriples());
-  for (int values = MUON_COMPRESSOR_VALUES_NATIVE; values <= MUON_COMPRESSOR_VALUES_NATURAL; values++) {
-    PetscCall(CheckNothing(values));
-  }
-  PetscCall(CheckLarge());
-  PetscCall(CheckEdges());
+  PetscCall(CheckEnds());
+  PetscCall(CheckUntouched());
   for (size_t s = 0; s < 3 * PETSC_STATIC_ARRAY_LENGTH(strips); s++) PetscCall(CheckStrips(strips[s / 3][0], strips[s / 3][1], 16 << s % 3 * 3));
   /* More entries than are looked at together, with a block that ends in between */
   PetscCall(CheckStrips(129, 1021, 1024));
   PetscCall(CheckStrips(75, 1001, 65536));
+  PetscCall(CheckTable());
+  PetscCall(CheckIndices());
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -261,5 +320,6 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
+    link: internal
 
 TEST*/

@@ -89,27 +89,111 @@ static PetscErrorCode CheckObjects(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Compressors of both directions from the options, the second with a layer's own keys on top, at work: solvers
-   read theirs at their first decomposition
-*/
-static PetscErrorCode UseOptions(MuonCompressor c[2])
+/* Adds "topk ratio 0.1" as -PREFIXcompressor topk -PREFIXcompressor_ratio 0.1; the first of an odd number of words is the type */
+static PetscErrorCode Insert(PetscOptions options, const char prefix[], const char choice[])
 {
-  Matrix X;
+  char key[64], value[64], option[160];
+  int  used, words = 0;
 
   PetscFunctionBegin;
-  PetscCall(New(20, 30, &X));
-  Random(X, 1);
-  for (int k = 0; k < 2; k++) {
-    PetscCall(MuonCompressorCreate(PETSC_COMM_WORLD, &c[k]));
-    PetscCall(TestKeep(NULL, c[k], NULL));
-    PetscCall(MuonCompressorSetOptionsPrefix(c[k], k == 0 ? "ef21_" : "ef21_server_"));
-    PetscCall(MuonCompressorSetStream(c[k], 42, "attn.qkv", 2, k));
-    PetscCall(MuonCompressorSetFromOptions(c[k]));
-    if (k == 1) PetscCall(MuonCompressorSetOptionsPrefix(c[1], "muon_layer_attn.qkv_ef21_server_"));
-    if (k == 1) PetscCall(MuonCompressorSetFromOptions(c[1]));
+  for (const char *at = choice; sscanf(at, "%63s%n", key, &used) == 1; at += used) words++;
+  for (const char *at = choice; *at != '\0'; at += used) {
+    if (words-- % 2 == 1 && at == choice) {
+      PetscCheck(sscanf(at, "%63s%n", value, &used) == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No type in %s", choice);
+      PetscCall(PetscSNPrintf(option, sizeof(option), "-%scompressor %s", prefix, value));
+    } else {
+      PetscCheck(sscanf(at, "%63s %63s%n", key, value, &used) == 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A key without a value in %s", choice);
+      PetscCall(PetscSNPrintf(option, sizeof(option), "-%scompressor_%s %s", prefix, key, value));
+    }
+    PetscCall(PetscOptionsInsertString(options, option));
   }
-  for (int k = 0; k < 2; k++) PetscCall(Apply(c[k], 0, X, X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Compressors of both directions from the options, the second with a layer's own keys on top, at work: solvers read theirs at their first decomposition.
+   What they show is the type and what differs from the defaults
+*/
+static PetscErrorCode CheckViews(void)
+{
+  static const struct {
+    PetscInt    server;
+    const char *options, *layer, *shown;
+  } rows[] = {{0, "identity", "", "identity"},
+              {1, "identity", "", "identity"},
+              {0, "topk ratio 0.05 values natural", "", "topk|ratio: 0.05|values: natural"},
+              {1, "rankk rank 3 svd_type lapack values bf16", "rank 5", "rankk|rank: 5|values: bf16"},
+              {1, "rankk ratio 0.2 values native", "", "rankk|ratio: 0.2|values: native"},
+              {0, "natural paper_index_bits 26", "", "natural"},
+              {0, "nearest", "", "nearest"},
+              {1, "truncated", "", "truncated"},
+              {0, "bf16", "", "bf16"},
+              {1, "damping ratio 0.75 values bf16", "", "damping|ratio: 0.75|values: bf16"},
+              {0, "topk ratio 0.015625 values 2bit block_entries 4096", "", "topk|ratio: 0.015625|values: 2bit|block_entries: 4096"},
+              {0, "dropout values native", "", "dropout|values: native"},
+              {1, "dropout ratio 0.5", "", "dropout|ratio: 0.5"},
+              {0, "qsgd", "", "qsgd"},
+              {1, "qsgd bits 6 qsgd_block_length 2048 qsgd_block_norm l2 values bf16", "", "qsgd|bits: 6|values: bf16|qsgd_block_length: 2048|qsgd_block_norm: l2"},
+              {0, "columntopk ratio 0.2 line_norm inf values natural", "", "columntopk|ratio: 0.2|values: natural|line_norm: inf"},
+              {1, "randk", "rowtopk line_norm 1.5", "rowtopk|line_norm: 1.5"},
+              {0, "randk values bf16", "", "randk|values: bf16"},
+              {1, "randk ratio 0.01", "", "randk|ratio: 0.01"},
+              {0, "topsvd topsvd_schatten inf rank 3", "", "topsvd|rank: 3|topsvd_schatten: inf"},
+              {1, "topsvd topsvd_schatten 1.5", "svd_type lapack", "topsvd|topsvd_schatten: 1.5"},
+              {0, "powersgd powersgd_sweeps 2", "", "powersgd|powersgd_sweeps: 2"},
+              {1, "powersgd values natural", "powersgd_oversampling 3", "powersgd|values: natural|powersgd_oversampling: 3"}};
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rows); k++) {
+    const char    *own = "muon_layer_attn.qkv_ef21_server_", *prefix = rows[k].server ? "ef21_server_" : "ef21_", *last = rows[k].server ? own : prefix;
+    const int      type = (int)strcspn(rows[k].shown, "|");
+    char           expected[512], found[512] = "", line[256], path[32];
+    PetscOptions   options;
+    PetscInt       unused;
+    MuonCompressor c;
+    Matrix         X;
+    PetscViewer    viewer;
+    FILE          *file;
+
+    PetscCall(PetscOptionsCreate(&options));
+    PetscCall(Insert(options, prefix, rows[k].options));
+    PetscCall(Insert(options, own, rows[k].layer));
+    PetscCall(MuonCompressorCreate(PETSC_COMM_WORLD, &c));
+    PetscCall(TestKeep(NULL, c, NULL));
+    PetscCall(PetscObjectSetOptions((PetscObject)c, options));
+    PetscCall(MuonCompressorSetOptionsPrefix(c, prefix));
+    PetscCall(MuonCompressorSetStream(c, 42, "attn.qkv", 2, (int)rows[k].server));
+    PetscCall(MuonCompressorSetFromOptions(c));
+    PetscCall(MuonCompressorSetOptionsPrefix(c, last));
+    if (rows[k].server) PetscCall(MuonCompressorSetFromOptions(c));
+    PetscCall(New(20, 30, &X));
+    Random(X, 1);
+    PetscCall(Apply(c, 0, X, X));
+    PetscCall(PetscSNPrintf(path, sizeof(path), "view%zu", k));
+    PetscCall(PetscViewerASCIIOpen(PETSC_COMM_WORLD, path, &viewer));
+    PetscCall(MuonCompressorView(c, viewer));
+    PetscCall(PetscViewerDestroy(&viewer));
+    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+    (void)snprintf(expected, sizeof(expected), "MuonCompressor Object: (%s) %d MPI process%s|type: %.*s|layer: attn.qkv, sender: %s 2%s", last, size, size > 1 ? "es" : "", type, rows[k].shown, rows[k].server ? "server" : "worker",
+                   rows[k].shown + type);
+    PetscCall(PetscSNPrintf(line, sizeof(line), "|singular values by SLEPc, options -%scompressor_svd_*, last solver: lapack", last));
+    if (Is(c, "rankk topsvd")) PetscCall(PetscStrlcat(expected, line, sizeof(expected)));
+    file = fopen(path, "r");
+    TestCheck(file != NULL, "Cannot read %s", path);
+    while (fgets(line, sizeof(line), file) != NULL) {
+      line[strcspn(line, "\n")] = '\0';
+      if (found[0] != '\0') PetscCall(PetscStrlcat(found, "|", sizeof(found)));
+      PetscCall(PetscStrlcat(found, line + strspn(line, " "), sizeof(found)));
+    }
+    fclose(file);
+    TestCheck(strcmp(found, expected) == 0, "%s shows %s, expected %s", rows[k].options, found, expected);
+    PetscCall(Free(0));
+    PetscCall(PetscOptionsAllUsed(options, &unused));
+    TestCheck(unused == 0, "%d of the options %s and %s are not read", (int)unused, rows[k].options, rows[k].layer);
+    PetscCall(PetscOptionsDestroy(&options));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -144,22 +228,25 @@ static PetscErrorCode CheckCalls(void)
 
 int main(int argc, char **argv)
 {
-  MuonCompressor c[2];
-  PetscBool      setters;
+  MuonCompressor c;
+  Matrix         X;
+  PetscBool      wrong;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(TestStart(5));
-  PetscCall(PetscOptionsHasName(NULL, NULL, "-setters", &setters));
-  if (setters) {
-    PetscCall(CheckParameters());
-    PetscCall(CheckObjects());
-    PetscCall(CheckCalls());
-  } else {
-    PetscCall(UseOptions(c));
-    for (int k = 0; k < 2; k++) PetscCall(MuonCompressorView(c[k], PETSC_VIEWER_STDOUT_WORLD));
-    PetscCall(Free(0));
+  PetscCall(New(3, 4, &X));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-wrong", &wrong));
+  for (int server = 0; server < 2 && wrong; server++) {
+    PetscCall(Make(&c, "identity"));
+    PetscCall(MuonCompressorSetOptionsPrefix(c, server ? "ef21_server_" : "ef21_"));
+    PetscCall(MuonCompressorSetFromOptions(c));
+    PetscCall(Apply(c, 0, X, X));
   }
+  PetscCall(CheckParameters());
+  PetscCall(CheckObjects());
+  PetscCall(CheckCalls());
+  PetscCall(CheckViews());
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -170,58 +257,11 @@ int main(int argc, char **argv)
     link: internal
 
   test:
-    suffix: setters
-    nsize: 2
-    args: -setters
-
-  test:
-    suffix: default
-
-  test:
-    suffix: prefixes
-    nsize: 2
-    args: -ef21_compressor topk -ef21_compressor_ratio 0.05 -ef21_compressor_values natural
-    args: -ef21_server_compressor rankk -ef21_server_compressor_rank 3 -ef21_server_compressor_svd_type lapack -ef21_server_compressor_values bf16
-    args: -muon_layer_attn.qkv_ef21_server_compressor_rank 5
-
-  test:
-    suffix: natural
-    args: -ef21_compressor natural -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.2 -ef21_server_compressor_values native
-    args: -ef21_compressor_paper_index_bits 26
-
-  table: suffix | args
-    powers   | -ef21_compressor nearest -ef21_server_compressor truncated
-    multiple | -ef21_compressor bf16 -ef21_server_compressor damping -ef21_server_compressor_ratio 0.75 -ef21_server_compressor_values bf16
-    blocks   | -ef21_compressor topk -ef21_compressor_ratio 0.015625 -ef21_compressor_block_entries 4096 -ef21_compressor_values 2bit
-    coin     | -ef21_compressor dropout -ef21_compressor_values native -ef21_server_compressor dropout -ef21_server_compressor_ratio 0.5
-
-  test:
-    suffix: qsgd
-    args: -ef21_compressor qsgd -ef21_server_compressor qsgd -ef21_server_compressor_bits 6 -ef21_server_compressor_qsgd_block_length 2048
-    args: -ef21_server_compressor_qsgd_block_norm l2 -ef21_server_compressor_values bf16
-
-  test:
-    suffix: lines
-    args: -ef21_compressor columntopk -ef21_compressor_ratio 0.2 -ef21_compressor_line_norm inf -ef21_compressor_values natural
-    args: -ef21_server_compressor randk -muon_layer_attn.qkv_ef21_server_compressor rowtopk -muon_layer_attn.qkv_ef21_server_compressor_line_norm 1.5
-
-  test:
-    suffix: randk
-    args: -ef21_compressor randk -ef21_compressor_values bf16 -ef21_server_compressor randk -ef21_server_compressor_ratio 0.01
-
-  test:
-    suffix: triples
-    args: -ef21_compressor topsvd -ef21_compressor_topsvd_schatten inf -ef21_compressor_rank 3
-    args: -ef21_server_compressor topsvd -ef21_server_compressor_topsvd_schatten 1.5 -muon_layer_attn.qkv_ef21_server_compressor_svd_type lapack
-
-  test:
-    suffix: subspace
-    requires: double
-    args: -ef21_compressor powersgd -ef21_compressor_powersgd_sweeps 2 -ef21_server_compressor powersgd -ef21_server_compressor_values natural
-    args: -muon_layer_attn.qkv_ef21_server_compressor_powersgd_oversampling 3
+    nsize: {{1 2}}
 
   testset:
     nsize: 2
+    args: -wrong
     table: suffix | args | error
       badtype | -ef21_compressor topp | Layer "attn.qkv": -ef21_compressor: unknown type topp, expected one of
       badratio | -ef21_compressor_ratio {{0 -0.1 1.01}} | must be in (0.,1.]

@@ -40,15 +40,6 @@ static PetscErrorCode WriteMatrix(FILE *file, Matrix A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode EncodeOwn(MuonCompressor c, Matrix T, Matrix R, Message M, MuonCompressorCost *cost, MuonValidated *own)
-{
-  PetscFunctionBegin;
-  PetscCall(Send(c, T, R, M));
-  PetscCall(MuonCompressorEncodeArray(c, &T->array, R != NULL ? &R->array : NULL, M->room, M->buf, &M->bytes, PETSC_TRUE, cost, own));
-  TestCheck(M->bytes > 0, "%s: no message", ((PetscObject)c)->type_name);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Exact ties in every third case, zeros in every fifth, rows of different size in every second */
 static void Fill(int number, Matrix T, Matrix R)
 {
@@ -66,64 +57,6 @@ static void Fill(int number, Matrix T, Matrix R)
       Set(R, i, j, 0);
     } else if (number % 2 == 1) Set(T, i, j, ldexp(Normal(), (int)(i % 5) - 2));
   }
-}
-
-static PetscBool SameCost(const MuonCompressorCost *a, const MuonCompressorCost *b, PetscBool entropy)
-{
-  return a->paper == b->paper && a->encoded == b->encoded && (entropy ? a->entropy == b->entropy : b->entropy == -1) ? PETSC_TRUE : PETSC_FALSE;
-}
-
-/*
-   What a sender opens of its own message and a receiver of what came are the same, and both decode to what
-   the message does, Y, or add half of it to R; so do matrices of PETSc, where they have that precision and that order
-*/
-static PetscErrorCode CheckWays(MuonCompressor c, Matrix T, Matrix R, Matrix Y, Message M, const MuonCompressorCost *cost, const MuonValidated *own)
-{
-  /* Two roundings in a sum, and one for each term of a product of factors whose squares add up to those of the singular values */
-  const double       unit = T->array.precision == MUON_SINGLE ? 1.2e-7 : 2.3e-16, sizes = sqrt(Squares(T, NULL)) + sqrt(Squares(R, NULL));
-  const double       terms  = Is(c, "rankk topsvd powersgd") ? (2 + (double)PetscMin(T->m, T->n)) * sizes : 0;
-  MuonValidated      opened = {NULL, 0, NULL, 0, NULL};
-  MuonCompressorCost count;
-  Matrix             Z, sum;
-  Message            other;
-  PetscBool          valid;
-
-  PetscFunctionBegin;
-  PetscCall(NewArray(T->m, T->n, T->array.precision, T->array.rowmajor, &Z, &sum));
-  PetscCall(NewMessage(&other));
-  PetscCall(MuonCompressorValidateArray(c, &T->array, M->bytes, M->buf, PETSC_TRUE, &count, &opened, &valid));
-  TestCheck(valid && opened.bytes == own->bytes && memcmp(opened.data, own->data, own->bytes) == 0, "The sender has opened something else");
-  TestCheck(SameCost(cost, &count, PETSC_TRUE), "Counted as %g, %g and %g", count.paper, count.encoded, count.entropy);
-  PetscCall(MuonCompressorValidateArray(c, &T->array, M->bytes, M->buf, PETSC_FALSE, &count, &opened, &valid));
-  TestCheck(valid && SameCost(cost, &count, PETSC_FALSE), "Without the entropy it is %g", count.entropy);
-  Copy(R, sum);
-  PetscCall(MuonCompressorDecodeValidated(c, own, PETSC_TRUE, 0.5, &sum->array));
-  for (PetscInt e = 0; e < T->m * T->n; e++) {
-    const double r = GetAt(R, e), y = GetAt(Y, e);
-
-    TestNear("sum", GetAt(sum, e), r + 0.5 * y, unit * (fabs(r) + 2 * fabs(y) + terms));
-  }
-  for (int add = 0; add < 2; add++) {
-    Copy(R, Z);
-    PetscCall(MuonCompressorDecodeValidated(c, &opened, (PetscBool)add, 0.5 * add, &Z->array));
-    TestCheck(Same(add ? sum : Y, Z), "An opened message is something else");
-    Copy(R, Z);
-    PetscCall(MuonCompressorDecodeArray(c, (PetscBool)add, 0.5 * add, M->bytes, M->buf, &Z->array, &valid));
-    TestCheck(valid && Same(add ? sum : Y, Z), "A message is something else");
-    Copy(R, Z);
-    PetscCall(Decode(c, M, (PetscBool)add, 0.5 * add, Z));
-    TestCheck(Same(add ? sum : Y, Z), "A matrix is decoded to something else");
-  }
-  PetscCall(Send(c, T, R, other));
-  TestCheck(SameMessage(M, other), "Matrices have another message than arrays");
-  PetscCall(MuonCompressorDecodeArray(c, PETSC_FALSE, 0, M->bytes - 1, M->buf, &Z->array, &valid));
-  TestCheck(!valid, "A message without its end is decoded");
-  /* No message, no cost: bytes that are cut off are none */
-  count.encoded = -1;
-  PetscCall(MuonCompressorValidateArray(c, &T->array, M->bytes - 1, M->buf, PETSC_TRUE, &count, &opened, &valid));
-  TestCheck(!valid && count.encoded == -1, "A message without its end is opened");
-  PetscCall(MuonValidatedDestroy(&opened));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Small integers, so that no rounding makes the rank larger */
@@ -154,8 +87,7 @@ static PetscErrorCode WriteCase(Output *out, int messages, const char format[], 
   const char        *layer = number % 3 == 0 ? "embed" : number % 3 == 1 ? "h0.attn.q" : "h11.mlp.down";
   MuonCompressor     c;
   MuonCompressorCost cost;
-  MuonValidated      own = {NULL, 0, NULL, 0, NULL};
-  Matrix             T, R, X, Y, E;
+  Matrix             T, R, X, Y, E, sum;
   Message            M;
   PetscReal          alpha;
   Choice             choice;
@@ -168,7 +100,7 @@ static PetscErrorCode WriteCase(Output *out, int messages, const char format[], 
   PetscCall(Make(&c, "%s", choice));
   PetscCall(MuonCompressorSetStream(c, seed, layer, number % 5, number % 2));
   PetscCall(MuonCompressorGetAlpha(c, out->m, out->n, &alpha));
-  PetscCall(NewArray(out->m, out->n, out->precision, out->rowmajor, &T, &R, &X, &Y, &E));
+  PetscCall(NewArray(out->m, out->n, out->precision, out->rowmajor, &T, &R, &X, &Y, &E, &sum));
   PetscCall(NewMessage(&M));
   Random(T, 1);
   Random(R, 0.25);
@@ -183,9 +115,7 @@ static PetscErrorCode WriteCase(Output *out, int messages, const char format[], 
     Copy(k == 3 ? R : T, X);
     if (whole) PetscCall(SetRankTwo(X));
     PetscCall(MuonCompressorSetStep(c, 100 * number + k));
-    PetscCall(EncodeOwn(c, X, whole ? NULL : R, M, &cost, &own));
-    PetscCall(MuonCompressorDecodeValidated(c, &own, PETSC_FALSE, 0.0, &Y->array));
-    if (k == 0) PetscCall(CheckWays(c, X, R, Y, M, &cost, &own));
+    PetscCall(Ways(c, c, X, whole ? NULL : R, Y, sum, M, &cost));
     if (k != 2) PetscCall(MuonCompressorCommit(c));
     if (!whole && !Is(c, "identity")) Axpby(-1, R, 1, X);
     PetscCall(PetscSNPrintf(path, sizeof(path), "%d.%d", number, k));
@@ -198,7 +128,6 @@ static PetscErrorCode WriteCase(Output *out, int messages, const char format[], 
     Random(E, 0.3);
     Axpby(1, E, 1, T);
   }
-  PetscCall(MuonValidatedDestroy(&own));
   PetscCall(Free(0));
   out->number++;
   PetscFunctionReturn(PETSC_SUCCESS);

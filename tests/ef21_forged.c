@@ -1,6 +1,6 @@
 static char help[] = "Forges messages on their way, checksums included: what no compressor writes ends the step as corrupt on every rank, nothing has changed, and the step can be taken again.\n\n";
 
-#include "muon_common.h"
+#include "ways.h"
 #include "wire_header.h"
 #include <petscmuon/private/muonwire.h>
 #include "mpicount.h"
@@ -24,15 +24,15 @@ static const Forgery Forgeries[] = {
   {"the kind", MUON_WIRE_TRIPLES, 4, 1, 0, 2},
   {"the codec of the values", MUON_WIRE_COLUMNS, 5, 1, 0, 2},
   {"two triples", MUON_WIRE_TRIPLES, 6, 1, 0, 2},
-  {"a row less", MUON_WIRE_PERROW, 6, 1, 0, 11},
+  {"a row less", MUON_WIRE_PERROW, 6, 1, 0, 5},
   {"a triple of magnitude 0", MUON_WIRE_TRIPLES, PAYLOAD, sizeof(PetscScalar), 0, 0},
   {"a triple that is not finite", MUON_WIRE_TRIPLES, -2, 2, 0, 0xFF},
   {"a place past the end of a row", MUON_WIRE_PERROW, PAYLOAD, 1, 0xF0, 0x0F},
   {"a negative magnitude", MUON_WIRE_PERROW, -1, 1, 0x7F, 0x80},
-  {"a place past the end", MUON_WIRE_PERCOLUMN, PAYLOAD, 1, 0, 0x0E},
-  {"a column past the end", MUON_WIRE_COLUMNS, PAYLOAD, 1, 0, 0x10},
+  {"a place past the end", MUON_WIRE_PERCOLUMN, PAYLOAD, 1, 0, 0x1E},
+  {"a column past the end", MUON_WIRE_COLUMNS, PAYLOAD, 1, 0, 0x80},
   {"no column", MUON_WIRE_COLUMNS, PAYLOAD, 1, 0, 0},
-  {"an entry past the end", MUON_WIRE_SPARSE, PAYLOAD, 1, 0, 0x08},
+  {"an entry past the end", MUON_WIRE_SPARSE, PAYLOAD, 1, 0, 0x1F},
 };
 #define NFORGERIES ((PetscInt)(sizeof(Forgeries) / sizeof(Forgeries[0])))
 
@@ -239,18 +239,18 @@ static PetscErrorCode CheckSteps(PetscInt e)
   Way       way;
 
   PetscFunctionBeginUser;
-  PetscCall(WayGet(6 * (NCOMPRESSIONS - 1) + e, &way, &legal, &last));
-  PetscCheck(TestIsStep(way.compression->down) == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s is not about steps", way.name);
-  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &way, &p));
-  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &way, &q));
+  PetscCall(WayGet(6 * (COMPRESSIONS - 1) + e, &way, &legal, &last));
+  PetscCheck(way.steps, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s is not about steps", way.options);
+  PetscCall(ProblemCreateWith(&p, way.options));
+  PetscCall(ProblemCreateWith(&q, way.options));
   for (PetscInt k = 0; k < NFORGERIES; k++) {
     PetscInt done = 0;
 
     forge.direction = 1;
     forge.forgery   = &Forgeries[k]; /* at every rank but the one that has sent it */
-    PetscCall(CheckStep(&p, &q, way.name, Forgeries[k].what, &done));
-    PetscCheck(forge.opens == forge.done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: what was forged is no packet", way.name, Forgeries[k].what);
-    PetscCheck(done == p.size - 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s was forged %" PetscInt_FMT " times", way.name, Forgeries[k].what, done);
+    PetscCall(CheckStep(&p, &q, way.options, Forgeries[k].what, &done));
+    PetscCheck(forge.opens == forge.done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: what was forged is no packet", way.options, Forgeries[k].what);
+    PetscCheck(done == p.size - 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s was forged %" PetscInt_FMT " times", way.options, Forgeries[k].what, done);
   }
   PetscCall(ProblemDestroy(&p));
   PetscCall(ProblemDestroy(&q));
@@ -263,25 +263,17 @@ static PetscErrorCode CheckSteps(PetscInt e)
 */
 static PetscErrorCode CheckType(const char type[], PetscInt number, PetscBool down, PetscBool blocks)
 {
-  const Compression compression = {down == PETSC_TRUE ? MUONCOMPRESSORIDENTITY : type, down == PETSC_TRUE ? type : MUONCOMPRESSORIDENTITY, (MuonCompressorValues)(number % 5), (MuonCompressorValues)((number + 3) % 5), MUON_EF21_INIT_ZERO};
-  const Way         layerwise   = {MUONEF21, MUONEXCHANGELAYERWISE, MUON_EXCHANGE_MODE_GATHER, &compression, PETSC_TRUE, ""};
+  const char *const way = down ? "ef21_server_compressor" : "ef21_compressor", *values = MuonCompressorValuesTypes[(number + (down ? 3 : 0)) % 5];
+  char              options[512];
   Problem           p, q;
 
   PetscFunctionBeginUser;
-  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &layerwise, &p));
-  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &layerwise, &q));
-  for (PetscInt k = 0; k < 2; k++) {
-    MuonCompressor c;
-
-    PetscCall(down == PETSC_TRUE ? MuonGetLayerCompressors(k == 0 ? p.muon : q.muon, NULL, NULL, &c) : MuonGetLayerCompressors(k == 0 ? p.muon : q.muon, NULL, &c, NULL));
-    /* What is dropped has no lengths; arrays as they are have no messages */
-    if (strcmp(type, MUONCOMPRESSORDROPOUT) == 0) PetscCall(MuonCompressorSetRatio(c, 1.0));
-    if (strcmp(type, MUONCOMPRESSORIDENTITY) == 0) PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[MUON_COMPRESSOR_VALUES_SINGLE]));
-  }
-  for (PetscInt l = 0; l < NLAYERS && blocks == PETSC_TRUE; l++) {
-    if (Shapes[l].m % 3 == 0) PetscCall(MuonLayerSetBlocks(p.layer[l], 3, NULL, 1, NULL));
-    if (Shapes[l].m % 3 == 0) PetscCall(MuonLayerSetBlocks(q.layer[l], 3, NULL, 1, NULL));
-  }
+  /* What is dropped has no lengths; arrays as they are have no messages */
+  if (strcmp(type, MUONCOMPRESSORIDENTITY) == 0) values = "single";
+  PetscCall(PetscSNPrintf(options, sizeof(options), "-muon_type ef21 -muon_exchange_type layerwise -muon_exchange_mode gather -ef21_compressor_layers all -muon_layer_types wide:frozen,gain:adamw -%s %s -%s_ratio %s -%s_values %s%s", way, type, way,
+                          strcmp(type, MUONCOMPRESSORDROPOUT) == 0 ? "1" : "0.25", way, values, blocks ? " -muon_layer_square_blocks_rows 2,2,2 -muon_layer_tall_blocks_rows 3,3,3 -muon_layer_embed_blocks_rows 4,3,3" : ""));
+  PetscCall(ProblemCreateWith(&p, options));
+  PetscCall(ProblemCreateWith(&q, options));
   for (PetscInt k = 0; k < (blocks == PETSC_TRUE ? 2 : 1) * NDEFORMATIONS; k++) {
     const Deformation *d    = &Deformations[k % NDEFORMATIONS];
     PetscInt           done = 0, equal;

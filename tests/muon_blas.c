@@ -1,6 +1,6 @@
 static char help[] = "A slow OpenBLAS is told once and in -muon_view, and oneDNN multiplies in its place.\n\n";
 
-#include "muon_common.h"
+#include "problem.h"
 #include "polar_common.h"
 
 /* Takes the place of the function that OpenBLAS has: kernels older than any processor with wider vectors */
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-compare", &compare, NULL));
   if (compare) PetscCall(CompareProducts());
   else {
-    PetscCall(ProblemCreate(PETSC_COMM_WORLD, MUONEF21, &problem));
+    PetscCall(ProblemCreateWith(&problem, ""));
     for (int step = 0; step < 2; step++) PetscCall(MuonStep(problem.muon));
     PetscCall(MuonView(problem.muon, PETSC_VIEWER_STDOUT_WORLD));
     PetscCall(ProblemDestroy(&problem));

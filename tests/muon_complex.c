@@ -393,7 +393,7 @@ int main(int argc, char **argv)
     nsize: 2
     args: -check once
     table: suffix | args | error
-      sign       | -muon_type sign                                                    | Layer "wide" is complex: -muon_type sign votes on signs, expected another
+      sign       | -muon_type sign                                                    | Layer "wide" is complex: -muon_type sign makes steps of its own, of signs; expected another
       compressor | -ef21_compressor {{sign columntopk rowtopk powersgd}}               | Layer "wide": -ef21_compressor {} is of real matrices, and this one is complex, expected identity
       range      | -ef21_compressor rankk -ef21_compressor_rankk_method range              | Layer "wide": -ef21_compressor rankk is of real matrices
       blocks     | -ef21_compressor topk -ef21_compressor_block_entries 64             | _block_entries

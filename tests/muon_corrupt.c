@@ -1,7 +1,6 @@
 static char help[] = "Damages what MPI delivers within whole steps: every rank sees it, nothing has changed, and the step can be taken again.\n\n";
 
-#include "muon_common.h"
-#include <petscmuon/private/muonimpl.h>
+#include "ways.h"
 #include <petscmuon/private/muonwire.h>
 #include "mpicount.h"
 
@@ -34,24 +33,24 @@ static void Stop(void)
 }
 
 /*
-   Whether a packet of sender comes to receiver by MPI: nothing goes down where every rank serves, and nobody
-   reads what MPI made of his own. Arrays as they are have no packets: what MPI delivers of them is not checked
+   Whether a packet of sender comes to receiver by MPI: nothing goes down where every rank serves, and a rank does
+   not read what MPI made of its own. Arrays as they are have no packets: what MPI delivers of them is not checked
 */
-static PetscErrorCode Delivers(Problem *p, const Way *way, PetscBool down, int sender, int receiver, PetscBool *delivers)
+static PetscErrorCode Delivers(const Problem *p, const Way *way, PetscBool down, int sender, int receiver, PetscBool *delivers)
 {
-  const PetscBool star = strcmp(way->exchange, MUONEXCHANGESTAR) == 0 ? PETSC_TRUE : PETSC_FALSE, replicated = strcmp(way->exchange, MUONEXCHANGEREPLICATED) == 0 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool packets = down ? (way->lossy[1] || way->steps ? PETSC_TRUE : PETSC_FALSE) : (way->mode == MUON_EXCHANGE_MODE_GATHER ? way->lossy[0] : PETSC_FALSE);
 
   PetscFunctionBegin;
   *delivers = PETSC_FALSE;
-  if (sender == receiver || (down == PETSC_FALSE && way->mode != MUON_EXCHANGE_MODE_GATHER) || CompressionIsNone(way->compression, down ? 1 : 0)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (replicated == PETSC_TRUE) *delivers = down == PETSC_TRUE ? PETSC_FALSE : PETSC_TRUE;
-  else if (star == PETSC_TRUE && down == PETSC_TRUE) *delivers = sender == 0 ? PETSC_TRUE : PETSC_FALSE;
+  if (sender == receiver || packets == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (way->replicated) *delivers = down ? PETSC_FALSE : PETSC_TRUE;
+  else if (way->star && down) *delivers = sender == 0 ? PETSC_TRUE : PETSC_FALSE;
   else {
-    for (PetscInt l = 0; l < NLAYERS; l++) {
+    for (PetscInt l = 0; l < p->n; l++) {
       PetscMPIInt owner;
 
-      PetscCall(MuonLayerGetOwner(p->layer[l], &owner));
-      if (strcmp(Shapes[l].type, MUONLAYERFROZEN) != 0 && owner == (down == PETSC_TRUE ? sender : receiver)) *delivers = PETSC_TRUE;
+      PetscCall(MuonLayerGetOwner(p->layer[l].layer, &owner));
+      if (l != WAYS_FROZEN && owner == (down ? sender : receiver)) *delivers = PETSC_TRUE;
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -72,14 +71,9 @@ int main(int argc, char **argv)
 
     PetscCall(WayGet(number, &way, &legal, &last));
     if (legal == PETSC_FALSE) continue;
-    PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &way, &p));
-    PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &way, &q));
-    PetscCall(MuonSetUp(p.muon));
-    PetscCall(MuonSetUp(q.muon));
-    /*
-       Each sender and victim, up and down; the step that is lost is the first one, with a dense message under
-       -ef21_init gradient, and later ones
-    */
+    PetscCall(ProblemCreateWith(&p, way.options));
+    PetscCall(ProblemCreateWith(&q, way.options));
+    /* Each sender and victim, up and down; the step that is lost is the first one, with a dense message under -ef21_init gradient, and later ones */
     for (PetscInt k = 0; k < PetscMax(4, 2 * p.size * p.size); k++) {
       const int sender = (int)(k / 2 % p.size), victim = (int)(k / 2 / p.size % p.size);
       char      what[32];
@@ -93,9 +87,9 @@ int main(int argc, char **argv)
       damage.muon  = p.muon;
       PetscCall(Delivers(&p, &way, damage.down, sender, victim, &delivers));
       PetscCall(PetscSNPrintf(what, sizeof(what), "byte %d", (int)damage.byte));
-      PetscCall(ProblemDisturbed(&p, &q, &damage.done, Stop, MUON_DIVERGED_CORRUPT, way.name, what, &done));
-      PetscCheck(done == (delivers == PETSC_TRUE ? 1 : 0), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " packets from %d to %d were damaged", way.name, done, sender, victim);
-      PetscCheck(done == 0 || damage.blamed == victim, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the message came to rank %d, and the reason names rank %d", way.name, what, victim, damage.blamed);
+      PetscCall(ProblemDisturbed(&p, &q, &damage.done, Stop, MUON_DIVERGED_CORRUPT, way.options, what, &done));
+      PetscCheck(done == (delivers ? 1 : 0), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " packets from %d to %d were damaged", way.options, done, sender, victim);
+      PetscCheck(done == 0 || damage.blamed == victim, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the message came to rank %d, and the reason names rank %d", way.options, what, victim, damage.blamed);
       corrupt += done;
     }
     PetscCall(ProblemDestroy(&p));

@@ -1,7 +1,6 @@
 static char help[] = "The alpha-beta model: its patterns against simulated schedules, the example of the SignMuon paper, and what the optimizer makes of it.\n\n";
 
-#include "muon_common.h"
-#include "parameter_common.h"
+#include "ways.h"
 #include <muon/addons/cost/muoncost.h>
 #include "mpicount.h"
 #include <math.h>
@@ -195,15 +194,14 @@ static PetscErrorCode CheckSteps(PetscInt number, PetscBool *last)
   PetscCall(WayGet(number, &way, &legal, last));
   if (legal == PETSC_FALSE || way.compression != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  for (PetscInt l = 0; l < NLAYERS; l++) sum += strcmp(Shapes[l].type, MUONLAYERFROZEN) != 0 ? (double)sizeof(PetscScalar) * (double)(Shapes[l].m * Shapes[l].n) : 0;
-  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &way, &p));
-  PetscCall(MuonSetUp(p.muon));
+  PetscCall(ProblemCreateWith(&p, way.options));
+  for (PetscInt l = 0; l < p.n; l++) sum += l != WAYS_FROZEN ? (double)sizeof(PetscScalar) * (double)(p.layer[l].shape->m * p.layer[l].shape->n) : 0;
   mpicount_reset();
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonGetCost_Private(p.muon, way.exchange, way.mode, &cost, &possible));
   Check(possible, "a way that steps can go", 0, 1);
-  if (strcmp(way.exchange, MUONEXCHANGEREPLICATED) == 0 && way.mode == MUON_EXCHANGE_MODE_ALLREDUCE) CheckClose("a sum everywhere", cost.bytes, 2.0 * (size - 1) / size * sum);
-  if (strcmp(way.exchange, MUONEXCHANGEREPLICATED) == 0 && way.mode == MUON_EXCHANGE_MODE_GATHER && size > 1) {
+  if (way.replicated && way.mode == MUON_EXCHANGE_MODE_ALLREDUCE) CheckClose("a sum everywhere", cost.bytes, 2.0 * (size - 1) / size * sum);
+  if (way.replicated && way.mode == MUON_EXCHANGE_MODE_GATHER && size > 1) {
     /*
        A rank receives its own packet, too; what is not in the model are packets' headers and padding, sizes
        of 8 bytes, and the status reduction
@@ -212,11 +210,11 @@ static PetscErrorCode CheckSteps(PetscInt number, PetscBool *last)
     Check(PetscAbsReal((PetscReal)((double)mpicount.received - cost.work)) <= headers ? PETSC_TRUE : PETSC_FALSE, "messages received", (double)mpicount.received, cost.work);
     CheckClose("messages on the link", cost.bytes, cost.work * (size - 1) / size);
   }
-  if (strcmp(way.exchange, MUONEXCHANGESTAR) == 0 && way.mode == MUON_EXCHANGE_MODE_REDUCE && size > 1) {
+  if (way.star && way.mode == MUON_EXCHANGE_MODE_REDUCE && size > 1) {
     const double down = cost.bytes - sum;
 
-    Check(down >= sum && down <= sum + 16.0 * NLAYERS ? PETSC_TRUE : PETSC_FALSE, "weights down", down, sum);
-    CheckClose("calls of sums and broadcasts, and a record with its vote", cost.rounds, ceil(log2(size)) * (2 * (NLAYERS - 1) + 2));
+    Check(down >= sum && down <= sum + 16.0 * (double)p.n ? PETSC_TRUE : PETSC_FALSE, "weights down", down, sum);
+    CheckClose("calls of sums and broadcasts, and a record with its vote", cost.rounds, ceil(log2(size)) * (2 * (double)(p.n - 1) + 2));
   }
   PetscCall(ProblemDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -228,8 +226,8 @@ static PetscErrorCode CheckVote(MuonSignTie tie)
   const PetscInt m = 256, n = 16 * AGREEMENT_BYTES / 8;
   const double   d = (double)(m * n), headers = 36 + 64 + 3 * 8 + 32 + AGREEMENT_BYTES;
   Muon           muon;
-  MuonExchange   exchange;
   MuonLayer      layer;
+  char           keys[128];
   Mat            W, G;
   PetscMPIInt    rank, size;
   double         down;
@@ -239,14 +237,10 @@ static PetscErrorCode CheckVote(MuonSignTie tie)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &W));
   PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
-  PetscCall(MuonSetType(muon, MUONSIGN));
   PetscCall(MuonAddLayer(muon, "w", W, &layer));
-  PetscCall(TestSetOfMuonType(muon, MUONSIGN, "sign_tie", MuonSignTies[tie]));
-  PetscCall(TestSetOfMuonType(muon, MUONSIGN, "sign_direction", "momentum"));
-  PetscCall(TestSetOfMuonType(muon, MUONSIGN, "sign_update", "none"));
-  PetscCall(MuonGetExchange(muon, &exchange));
-  PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGESTAR));
-  PetscCall(MuonExchangeSetMode(exchange, MUON_EXCHANGE_MODE_GATHER));
+  PetscCall(PetscSNPrintf(keys, sizeof(keys), "-sign_tie %s", MuonSignTies[tie]));
+  PetscCall(PetscOptionsInsertString(NULL, keys));
+  PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonSetUp(muon));
   PetscCall(MuonLayerGetGradient(layer, &G));
   PetscCall(MatZeroEntries(G));
@@ -272,7 +266,7 @@ int main(int argc, char **argv)
   if (strcmp(what, "model") == 0) {
     for (int J = 1; J <= MAXRANKS; J++) CheckPatterns(J);
     for (int J = 2; J <= MAXRANKS; J++) CheckExchange(J);
-    PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p));
+    PetscCall(ProblemCreateWith(&p, ""));
     CheckPaper(p.muon);
     PetscCall(ProblemDestroy(&p));
   }
@@ -285,9 +279,7 @@ int main(int argc, char **argv)
   if (strcmp(what, "view") == 0) {
     PetscInt step;
 
-    PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p));
-    PetscCall(MuonSetFromOptions(p.muon));
-    PetscCall(MuonSetUp(p.muon));
+    PetscCall(ProblemCreate(&p, 0, 0));
     PetscCall(MuonGetStepNumber(p.muon, &step));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "after %" PetscInt_FMT " steps\n", step));
     PetscCall(ProblemDestroy(&p));
@@ -307,12 +299,12 @@ int main(int argc, char **argv)
   test:
     suffix: steps
     nsize: {{1 2 3 5}}
-    args: -what steps
+    args: -what steps -muon_type sign -sign_direction momentum -sign_update none -muon_exchange_type star -muon_exchange_mode gather
 
   # Before any step
   testset:
     nsize: 4
-    args: -what view -muon_view_cost -muon_cost_alpha 20e-6 -muon_cost_gamma 2e9 -muon_cost_beta 1e9
+    args: -what view -muon_view_cost -muon_layer_types wide:frozen,gain:adamw -muon_cost_alpha 20e-6 -muon_cost_gamma 2e9 -muon_cost_beta 1e9
     tolerance: 1e-5
     requires: double
     table: suffix | args
@@ -330,7 +322,7 @@ int main(int argc, char **argv)
   test:
     suffix: predict
     nsize: 2
-    args: -what view -muon_view_cost -muon_cost_workers 8 -muon_cost_entries 122000
+    args: -what view -muon_view_cost -muon_layer_types wide:frozen -muon_cost_workers 8 -muon_cost_entries 122000
     tolerance: 1e-5
     requires: double
 

@@ -1,50 +1,38 @@
 static char help[] = "Habits of PETSc's users: which layers are compressed, what the log says of messages, gradients against differences, validation.\n\n";
 
-#include "muon_common.h"
-#include <petscmuon/private/muonimpl.h>
+#include "problem.h"
 
-static PetscErrorCode Create(const char options[], Problem *p)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsInsertString(NULL, options));
-  PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, p));
-  PetscCall(MuonSetFromOptions(p->muon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Which of the layers have which compressor, up and down: gain is AdamW's, bias and gain have fewer than 10
-   entries
-*/
+/* Which of the layers have which compressor, up and down: gain is AdamW's, row and gain have fewer than 12 entries */
 static PetscErrorCode CheckSpares(void)
 {
   const struct {
     const char *options, *up, *down; /* one letter a layer: identity, topk, natural; - is frozen */
-  } cases[] = {{"-ef21_compressor topk -ef21_server_compressor natural", "tt-tti", "nn-nni"},
-               {"-ef21_compressor_layers all", "tt-ttt", "nn-nnn"},
-               {"-ef21_compressor_min_entries 16", "tt-tii", "nn-nii"},
-               {"-ef21_compressor_layers lmo -ef21_compressor_min_entries 8 -muon_layer_gain_ef21_compressor_ratio 0.5 -muon_layer_bias_ef21_server_compressor topk", "tt-tit", "nn-nti"}};
+  } cases[] = {{"-ef21_compressor topk -ef21_server_compressor natural", "tt-tit", "nn-nin"},
+               {"-ef21_compressor topk -ef21_server_compressor natural -ef21_compressor_layers all", "tt-ttt", "nn-nnn"},
+               {"-ef21_compressor topk -ef21_server_compressor natural -ef21_compressor_layers all -ef21_compressor_min_entries 16", "tt-iit", "nn-iin"},
+               {"-ef21_compressor topk -ef21_server_compressor natural -ef21_compressor_layers lmo -ef21_compressor_min_entries 8 -muon_layer_gain_ef21_compressor_ratio 0.5 -muon_layer_row_ef21_server_compressor topk", "tt-itt", "nn-tin"}};
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
+    char    options[512];
     Problem p;
 
-    PetscCall(Create(cases[k].options, &p));
+    PetscCall(PetscSNPrintf(options, sizeof(options), "-muon_max_steps 2 -muon_layer_types wide:frozen,gain:adamw %s", cases[k].options));
+    PetscCall(ProblemCreateWith(&p, options));
     PetscCall(MuonSolve(p.muon));
-    for (PetscInt l = 0; l < NLAYERS; l++) {
+    for (PetscInt l = 0; l < p.n; l++) {
       MuonCompressor     c[2];
       MuonCompressorType type;
 
       if (cases[k].up[l] == '-') continue;
-      PetscCall(MuonGetLayerCompressors(p.muon, p.layer[l], &c[0], &c[1]));
+      PetscCall(MuonGetLayerCompressors(p.muon, p.layer[l].layer, &c[0], &c[1]));
       for (int d = 0; d < 2; d++) {
         PetscCall(MuonCompressorGetType(c[d], &type));
-        PetscCheck(type[0] == (d == 0 ? cases[k].up : cases[k].down)[l], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: layer %s has %s %s", cases[k].options, Shapes[l].name, type, d == 0 ? "up" : "down");
+        PetscCheck(type[0] == (d == 0 ? cases[k].up : cases[k].down)[l], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: layer %s has %s %s", cases[k].options, p.layer[l].shape->name, type, d == 0 ? "up" : "down");
       }
     }
     PetscCall(ProblemDestroy(&p));
   }
-  PetscCall(PetscOptionsInsertString(NULL, "-ef21_compressor identity -ef21_server_compressor identity"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -84,8 +72,7 @@ static PetscErrorCode CheckLog(void)
     Problem        p;
 
     PetscCall(PetscSNPrintf(options, sizeof(options), "-muon_exchange_type %s", ways[k]));
-    PetscCall(Create(options, &p));
-    PetscCall(MuonSetUp(p.muon));
+    PetscCall(ProblemCreateWith(&p, options));
     PetscCall(GetLog(before));
     for (PetscInt s = 0; s < 3; s++) {
       PetscCall(MuonStep(p.muon));
@@ -98,61 +85,61 @@ static PetscErrorCode CheckLog(void)
     PetscCheck((after[0] > before[0]) == (p.size > 1) && (after[2] > before[2]) == (p.size > 1), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g messages, %g reductions", ways[k], after[0] - before[0], after[2] - before[2]);
     PetscCall(ProblemDestroy(&p));
   }
-  PetscCall(PetscOptionsInsertString(NULL, "-muon_exchange_type layerwise"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   f = sum of (w - c)^2 / 2 with c of this rank's, whose central differences have no error but rounding; one
-   entry of a layer's gradient may be wrong
-*/
+/* One entry of a gradient may be wrong */
+static PetscInt Wrong = -1;
+
+/* f = sum of (w - c)^2 / 2 with c of this rank's, whose central differences have no error but rounding */
 static PetscErrorCode Quadratic(Muon muon, PetscReal *loss, void *ctx)
 {
   Problem *p = (Problem *)ctx;
+  void    *far;
 
   PetscFunctionBegin;
   *loss = 0;
-  for (PetscInt l = 0; l < NLAYERS; l++) {
-    PetscScalar *w, *g;
+  for (PetscInt l = 0; l < p->n; l++) {
+    ProblemArray g;
 
-    if (strcmp(Shapes[l].type, MUONLAYERFROZEN) == 0) continue;
-    PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
-    PetscCall(ProblemGetArray(p, l, PETSC_TRUE, &g));
-    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) {
-      g[e] = w[e] - ProblemNumber(l, e, p->rank, 7);
-      *loss += PetscRealPart(g[e] * g[e]) / 2;
+    PetscCall(ProblemGetGradient(p, &p->layer[l], &g, &far));
+    for (PetscInt i = 0; i < g.count; i++) {
+      for (PetscInt j = 0; j < p->layer[l].shape->n; j++) {
+        const double one = ProblemGet(&p->layer[l].weights, i, j) - ProblemNumber(l, i * p->layer[l].shape->n + j, p->rank, 7);
+
+        ProblemPut(&g, i, j, one + (l == 1 && j == 0 && i == Wrong ? 1 : 0));
+        *loss += (PetscReal)(one * one / 2);
+      }
     }
-    if (l == p->badlayer) g[p->badentry] += 1;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CheckGradient(void)
 {
-  Problem   p;
-  State     before;
-  PetscReal error = 0;
-  PetscBool wrong;
+  Problem      p;
+  ProblemImage before;
+  PetscReal    error = 0;
+  PetscBool    wrong;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsHasName(NULL, NULL, "-wrong", &wrong));
-  PetscCall(Create(wrong ? "-muon_max_steps 2 -muon_test_gradient" : "-muon_max_steps 2", &p));
+  PetscCall(ProblemCreateWith(&p, wrong ? "-problem_setup 0 -muon_max_steps 2 -muon_test_gradient" : "-problem_setup 0 -muon_max_steps 2"));
   PetscCall(MuonSetObjectiveAndGradient(p.muon, Quadratic, &p));
   PetscCall(MuonSetUp(p.muon));
-  PetscCall(StateTake(&p, &before));
+  PetscCall(ProblemTakeImage(&p, &before));
   if (wrong == PETSC_FALSE) PetscCall(MuonTestGradient(p.muon, &error));
-  PetscCall(StateStays(&p, &before, "habits", "the test of gradients"));
+  PetscCall(ProblemCheckImage(&p, &before, "habits", "the test of gradients"));
   /*
      Losses below 100 that are sums of fewer than 100 terms, over 2 h with h = eps^(1/3): relative to slopes
      that are not below 0.01 here
   */
   PetscCheck(error <= 100 * 100 * PETSC_MACHINE_EPSILON / (PetscReal)0.01 / PetscPowReal(PETSC_MACHINE_EPSILON, (PetscReal)1 / 3), PETSC_COMM_SELF, PETSC_ERR_PLIB, "A right gradient is wrong by %g", (double)error);
-  p.badlayer = 1;
-  p.badentry = 3;
+  Wrong = 3;
   if (wrong) PetscCall(MuonStep(p.muon)); /* an error */
   PetscCall(MuonTestGradient(p.muon, &error));
   /* The slope is wrong by 1, and the entries' differences are at most 2 */
-  PetscCheck(error >= (PetscReal)1 / (2 * Shapes[1].m * Shapes[1].n), PETSC_COMM_SELF, PETSC_ERR_PLIB, "A wrong gradient is off by %g", (double)error);
+  PetscCheck(error >= (PetscReal)1 / (2 * 9 * 4), PETSC_COMM_SELF, PETSC_ERR_PLIB, "A wrong gradient is off by %g", (double)error);
   PetscCall(MuonSolve(p.muon));
   PetscCall(ProblemDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -185,7 +172,8 @@ static PetscErrorCode CheckValidation(void)
   FILE             *file;
 
   PetscFunctionBegin;
-  PetscCall(Create("-muon_max_steps 5 -muon_monitor_interval 4 -muon_monitor_csv habits.csv", &p));
+  PetscCall(PetscOptionsInsertString(NULL, "-muon_max_steps 5 -muon_monitor_interval 4 -muon_monitor_csv habits.csv -problem_setup 0"));
+  PetscCall(ProblemCreate(&p, 0, 0));
   PetscCall(MuonSetFromOptions(p.muon));                                                /* again */
   for (int k = 0; k < 4; k++) PetscCall(MuonMonitorSet(p.muon, Quiet, &line[k], NULL)); /* five are the most, and the file has one */
   PetscCall(MuonGetValidation(p.muon, NULL, &step));
@@ -219,7 +207,6 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   if (PetscDefined(USE_LOG)) PetscCall(PetscLogDefaultBegin());
-  PetscCall(PetscOptionsInsertString(NULL, "-muon_max_steps 2"));
   PetscCall(CheckSpares());
   if (PetscDefined(USE_LOG)) PetscCall(CheckLog());
   PetscCall(CheckGradient());
@@ -246,11 +233,5 @@ int main(int argc, char **argv)
     args: -wrong
     error: -muon_test_gradient: the gradients are wrong in 1 of
     requires: !defined(PETSC_USE_COMPLEX)
-
-  test:
-    suffix: noroutine
-    nsize: 2
-    args: -muon_validation_interval 1
-    error: -muon_validation_interval 1: there is no routine of MuonSetValidation()
 
 TEST*/

@@ -1,8 +1,6 @@
 static char help[] = "The life of an optimizer: types that change, references, resets, vectors, memory; PETSc started and ended more than once.\n\n";
 
-#include "parameters.h"
-#include "fails.h"
-#include "muon_common.h"
+#include "ways.h"
 #include <petscmuon/private/petscmuonimpl.h>
 
 /*
@@ -14,156 +12,134 @@ static char help[] = "The life of an optimizer: types that change, references, r
 */
 static PetscErrorCode CheckMemory(const Way *way)
 {
-  const PetscBool ef21 = way->compression != NULL ? PETSC_TRUE : PETSC_FALSE, replicated = strcmp(way->exchange, MUONEXCHANGEREPLICATED) == 0 ? PETSC_TRUE : PETSC_FALSE;
-  const PetscBool lossyup   = ef21 == PETSC_TRUE && strcmp(way->compression->up, MUONCOMPRESSORIDENTITY) != 0 ? PETSC_TRUE : PETSC_FALSE;
-  const PetscBool steps     = ef21 == PETSC_TRUE && TestIsStep(way->compression->down) == PETSC_TRUE ? PETSC_TRUE : PETSC_FALSE;
-  const PetscBool lossydown = ef21 == PETSC_TRUE && steps == PETSC_FALSE && strcmp(way->compression->down, MUONCOMPRESSORIDENTITY) != 0 ? PETSC_TRUE : PETSC_FALSE;
-  const PetscBool sums      = way->mode != MUON_EXCHANGE_MODE_GATHER ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool ef21 = way->compression != NULL ? PETSC_TRUE : PETSC_FALSE, sums = way->mode != MUON_EXCHANGE_MODE_GATHER ? PETSC_TRUE : PETSC_FALSE;
   PetscBool       alone, direct;
   PetscLogDouble  worker = 0, server = 0, found[4][3];
   Problem         p;
 
   PetscFunctionBegin;
-  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &p));
-  /* Nobody to sum with; and new weights, or the step to them, until the commit, unless it lies where the gradient was */
+  PetscCall(ProblemCreateWith(&p, way->options));
+  /* Nothing is summed; and new weights, or the step to them, until the commit, unless it lies where the gradient was */
   alone  = p.size == 1 ? PETSC_TRUE : PETSC_FALSE;
-  direct = lossydown == PETSC_FALSE && (replicated || steps == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
+  direct = way->lossy[1] == PETSC_FALSE && (way->replicated || way->steps == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
   for (PetscInt s = 0; s < 4; s++) {
     PetscCall(MuonStep(p.muon));
     PetscCall(MuonGetMemory(p.muon, &found[s][0], &found[s][1], &found[s][2]));
   }
-  for (PetscInt l = 0; l < NLAYERS; l++) {
-    const PetscLogDouble bytes = (PetscLogDouble)sizeof(PetscScalar) * (PetscLogDouble)(Shapes[l].m * Shapes[l].n);
-    const PetscBool      lmo   = steps == PETSC_TRUE || strcmp(Shapes[l].type, MUONLAYERLMO) == 0 ? PETSC_TRUE : PETSC_FALSE;
+  for (PetscInt l = 0; l < p.n; l++) {
+    const PetscLogDouble bytes = (PetscLogDouble)sizeof(PetscScalar) * (PetscLogDouble)(p.layer[l].shape->m * p.layer[l].shape->n);
     PetscMPIInt          owner;
+    MuonLayerType        type;
+    PetscBool            lmo;
 
-    if (strcmp(Shapes[l].type, MUONLAYERFROZEN) == 0) continue;
-    PetscCall(MuonLayerGetOwner(p.layer[l], &owner));
-    worker += bytes * (1 + (lossyup == PETSC_TRUE) + (lmo == PETSC_TRUE && (ef21 == PETSC_TRUE || way->atworker == PETSC_TRUE)));
+    if (l == WAYS_FROZEN) worker += bytes; /* the gradient, which the routine fills */
+    if (l == WAYS_FROZEN) continue;
+    PetscCall(MuonLayerGetType(p.layer[l].layer, &type));
+    lmo = strcmp(type, MUONLAYERLMO) == 0 ? PETSC_TRUE : PETSC_FALSE;
+    PetscCall(MuonLayerGetOwner(p.layer[l].layer, &owner));
+    worker += bytes * (1 + (way->lossy[0] == PETSC_TRUE) + (lmo && (ef21 || way->atworker)));
     if (owner >= 0 && owner != p.rank) {
       server += way->mode == MUON_EXCHANGE_MODE_ALLREDUCE ? bytes : 0; /* the sum comes here, too */
       continue;
     }
-    server += bytes * ((lossyup == PETSC_TRUE ? 2 : sums && alone == PETSC_FALSE ? 1 : 0) + (lossydown == PETSC_TRUE ? 2 : direct && !(alone && lmo && ef21 == PETSC_FALSE && way->atworker == PETSC_FALSE) ? 1 : 0));
+    server += bytes * ((way->lossy[0] ? 2 : sums && alone == PETSC_FALSE ? 1 : 0) + (way->lossy[1] ? 2 : direct && !(alone && lmo && ef21 == PETSC_FALSE && way->atworker == PETSC_FALSE) ? 1 : 0));
     if (lmo == PETSC_FALSE) server += 4 * bytes;
     else if (ef21 == PETSC_FALSE && way->atworker == PETSC_FALSE) server += 2 * bytes;
   }
-  for (PetscInt s = 0; s < 4; s++) PetscCheck(found[s][0] == worker && found[s][1] == server, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: worker %g and server %g bytes, expected %g and %g", way->name, found[s][0], found[s][1], worker, server);
-  PetscCheck(found[3][2] == found[2][2], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: scratch grows from %g to %g bytes", way->name, found[2][2], found[3][2]);
+  for (PetscInt s = 0; s < 4; s++) PetscCheck(found[s][0] == worker && found[s][1] == server, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: worker %g and server %g bytes, expected %g and %g", way->options, found[s][0], found[s][1], worker, server);
+  PetscCheck(found[3][2] == found[2][2], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: scratch grows from %g to %g bytes", way->options, found[2][2], found[3][2]);
   /* A reset gives back what steps need */
   PetscCall(MuonReset(p.muon));
   PetscCall(MuonGetMemory(p.muon, &found[0][0], &found[0][1], NULL));
-  PetscCheck(found[0][0] == 0 && found[0][1] == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g and %g bytes after a reset", way->name, found[0][0], found[0][1]);
+  PetscCheck(found[0][0] == 0 && found[0][1] == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g and %g bytes after a reset", way->options, found[0][0], found[0][1]);
   PetscCall(ProblemDestroy(&p));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Restart(Problem *p)
-{
-  PetscFunctionBegin;
-  for (PetscInt l = 0; l < NLAYERS; l++) {
-    PetscScalar *w;
-
-    PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
-    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) w[e] = ProblemNumber(l, e, 0, 1);
-  }
-  PetscCall(MuonReset(p->muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* After any sequence of types and resets an optimizer takes the steps of a new one */
 static PetscErrorCode CheckTypes(void)
 {
-  const MuonType types[] = {MUONEF21, MUONDENSE, MUONDENSE, MUONEF21, MUONDENSE, MUONEF21};
-  Problem        p, q;
-  MuonType       type;
-  MuonMomentumAt at   = MUON_MOMENTUM_AT_WORKER;
-  Muon           none = NULL;
-  PetscInt       step;
-  Mat            X;
+  static const char *const options[] = {"-muon_type ef21", "-muon_type dense", "-muon_type dense", "-muon_type ef21", "-muon_type dense", "-muon_type ef21"};
+  Problem                  p, q;
+  MuonType                 type;
+  char                     at[16];
+  Muon                     none = NULL;
+  PetscInt                 step;
+  PetscBool                serves;
 
   PetscFunctionBegin;
   PetscCall(MuonDestroy(&none));
-  PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p));
-  PetscCall(MuonGetType(p.muon, &type));
+  PetscCall(MuonCreate(PETSC_COMM_WORLD, &none));
+  PetscCall(MuonGetType(none, &type));
   PetscCheck(type == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A new optimizer has type %s", type);
+  PetscCall(MuonDestroy(&none));
+  PetscCheck(none == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MuonDestroy() leaves the pointer");
+  PetscCall(ProblemCreateWith(&p, "-problem_setup 0"));
   PetscCall(MuonReset(p.muon));
   PetscCall(MuonReset(p.muon));
   for (int t = 0; t < 6; t++) {
-    PetscCall(MuonSetType(p.muon, types[t]));
-    /*
-       Types may follow each other within a run, too: the step number goes on, and the server's weights are
-       not those of the old type
-    */
+    type = options[t] + strlen("-muon_type ");
+    PetscCall(MuonSetType(p.muon, type));
+    /* Types may follow each other within a run, too: the step number goes on, and the server's weights are not those of the old type */
     if (t > 0) {
-      PetscCall(TestGetLayerServerWeights(p.layer[1], &X));
-      PetscCheck(X == NULL || strcmp(types[t], types[t - 1]) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Weights of a server of another type");
+      PetscCall(MuonLayerGetServerWeights(p.layer[1].layer, NULL, &serves));
+      PetscCheck(serves == PETSC_FALSE || strcmp(options[t], options[t - 1]) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Weights of a server of another type");
       PetscCall(MuonStep(p.muon));
       PetscCall(MuonGetStepNumber(p.muon, &step));
       PetscCheck(step == 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step number %" PetscInt_FMT " after a change of types", step);
     }
-    PetscCall(Restart(&p));
+    for (PetscInt l = 0; l < p.n; l++) PetscCall(ProblemStart(&p, l));
+    PetscCall(MuonReset(p.muon));
     PetscCall(MuonGetStepNumber(p.muon, &step));
     PetscCheck(step == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step number %" PetscInt_FMT " after a reset", step);
-    PetscCall(ProblemCreate(PETSC_COMM_WORLD, types[t], &q));
+    PetscCall(ProblemCreateWith(&q, options[t]));
     PetscCall(MuonSetUp(p.muon));
     PetscCall(MuonSetUp(p.muon));
     for (PetscInt s = 0; s < 3; s++) {
       PetscCall(MuonStep(p.muon));
       PetscCall(MuonStep(q.muon));
-      PetscCall(ProblemsSame(&p, &q, "life", types[t]));
+      PetscCall(ProblemCheckSame(&p, &q, "life", type));
     }
-    PetscCall(GetEnum((PetscObject)p.muon, "muon_momentum_at", MuonMomentumAts, (int *)&at));
-    PetscCheck(at == (strcmp(types[t], MUONEF21) == 0 ? MUON_MOMENTUM_AT_WORKER : MUON_MOMENTUM_AT_SERVER), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s has its momentum at the %s", types[t], MuonMomentumAts[at]);
+    PetscCall(MuonGetParameter(p.muon, "muon_momentum_at", at, sizeof(at)));
+    PetscCheck(strcmp(at, strcmp(type, MUONEF21) == 0 ? "worker" : "server") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s has its momentum at the %s", type, at);
     PetscCall(ProblemDestroy(&q));
   }
   PetscCall(ProblemDestroy(&p));
-  /* Without a step, and without layers */
-  PetscCall(ProblemCreate(PETSC_COMM_WORLD, MUONDENSE, &p));
+  PetscCall(ProblemCreateWith(&p, "-muon_type dense -problem_setup 0")); /* without a step */
   PetscCall(ProblemDestroy(&p));
-  PetscCall(MuonCreate(PETSC_COMM_WORLD, &none));
-  PetscCall(MuonDestroy(&none));
-  PetscCheck(none == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MuonDestroy() leaves the pointer");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   Whoever holds a reference goes on; caches of norms and states know that weights were changed; what both
+   A reference keeps the optimizer; caches of norms and states know that weights were changed; what both
    ends call weights is the same object
 */
-static PetscErrorCode CheckReferences(MuonExchangeType type)
+static PetscErrorCode CheckReferences(const char options[])
 {
   Problem          p;
   Muon             other;
-  MuonExchange     exchange;
   MuonLayer        byname;
   Vec              w, g, again, copy;
   Mat              W, G;
   PetscReal        before, after, fresh;
   PetscObjectState states[2][2];
-  PetscErrorCode   ierr;
   PetscInt         n;
 
   PetscFunctionBegin;
-  PetscCall(ProblemCreate(PETSC_COMM_WORLD, MUONEF21, &p));
-  PetscCall(MuonGetExchange(p.muon, &exchange));
-  PetscCall(MuonExchangeSetType(exchange, type));
+  PetscCall(ProblemCreateWith(&p, options));
   PetscCall(MuonGetNumLayers(p.muon, &n));
-  PetscCall(MuonGetLayerByName(p.muon, "BIAS", &byname));
-  PetscCheck(n == NLAYERS && byname == p.layer[4], PETSC_COMM_SELF, PETSC_ERR_PLIB, "The layers are not those that were added");
+  PetscCall(MuonGetLayerByName(p.muon, "GAIN", &byname));
+  PetscCheck(n == p.n && byname == p.layer[4].layer, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The layers are not those that were added");
   PetscCall(MuonGetLayerByName(p.muon, "nothing", &byname));
   PetscCheck(byname == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A layer that was not added");
-  PetscCall(MuonLayerGetWeightsVec(p.layer[4], &w));
-  PetscCall(MuonLayerGetWeights(p.layer[1], &W));
-  PetscCheck(w == p.w[4] && W == p.W[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "The weights are not those that were added");
-  PetscCall(MuonLayerGetGradientVec(p.layer[4], &g));
-  PetscCall(MuonLayerGetGradientVec(p.layer[4], &again));
+  PetscCall(MuonLayerGetWeightsVec(p.layer[4].layer, &w));
+  PetscCall(MuonLayerGetWeights(p.layer[1].layer, &W));
+  PetscCheck(w == p.layer[4].w && W == p.layer[1].W, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The weights are not those that were added");
+  PetscCall(MuonLayerGetGradientVec(p.layer[4].layer, &g));
+  PetscCall(MuonLayerGetGradientVec(p.layer[4].layer, &again));
   PetscCheck(g == again, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The gradient is another vector at each call");
   /* What a layer was given is what it gives: vectors for a vector, and no matrix of weights or gradients */
-  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  ierr = MuonLayerGetGradient(p.layer[4], &G);
-  PetscCall(PetscPopErrorHandler());
-  PetscCheck(ierr == PETSC_ERR_ARG_WRONGSTATE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The gradient of a vector is a matrix, too");
+  Fails(MuonLayerGetGradient(p.layer[4].layer, &G), PETSC_ERR_ARG_WRONGSTATE, "");
   PetscCall(PetscObjectReference((PetscObject)p.muon));
   other = p.muon;
   PetscCall(MuonDestroy(&other));
@@ -185,59 +161,16 @@ static PetscErrorCode CheckReferences(MuonExchangeType type)
     PetscCall(VecDestroy(&copy));
   }
   /* The caller lets go of the weights before the optimizer does */
-  for (PetscInt l = 0; l < NLAYERS; l++) {
-    PetscCall(MatDestroy(&p.W[l]));
-    PetscCall(VecDestroy(&p.w[l]));
+  for (PetscInt l = 0; l < p.n; l++) {
+    PetscCall(MatDestroy(&p.layer[l].W));
+    PetscCall(VecDestroy(&p.layer[l].w));
   }
   PetscCall(MuonSetObjectiveAndGradient(p.muon, NULL, NULL));
-  for (PetscInt l = 0; l < NLAYERS; l++) PetscCall(MuonLayerSetGradient(p.layer[l], NULL));
+  for (PetscInt l = 0; l < p.n; l++) PetscCall(MuonLayerSetGradient(p.layer[l].layer, NULL));
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonGetLoss(p.muon, &after));
   PetscCheck(after == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Loss %g without an objective", (double)after);
   PetscCall(ProblemDestroy(&p));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* No gradient is a gradient of zeros, whatever the buffer holds; changed weights reach servers that have copies */
-static PetscErrorCode CheckCaller(void)
-{
-  PetscBool legal, last;
-  Problem   p, q;
-  Way       way;
-
-  PetscFunctionBegin;
-  PetscCall(WayGet(6 + 1, &way, &legal, &last)); /* lossy both ways, layerwise */
-  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &way, &p));
-  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &way, &q));
-  PetscCall(MuonStep(p.muon));
-  PetscCall(MuonStep(q.muon));
-  PetscCall(MuonSetObjectiveAndGradient(p.muon, NULL, NULL));
-  PetscCall(MuonSetObjectiveAndGradient(q.muon, NULL, NULL));
-  for (PetscInt l = 0; l < NLAYERS; l++) {
-    PetscScalar *g;
-
-    PetscCall(MuonLayerSetGradient(p.layer[l], NULL));
-    PetscCall(ProblemGetArray(&q, l, PETSC_TRUE, &g));
-    PetscCall(PetscArrayzero(g, Shapes[l].m * Shapes[l].n));
-  }
-  PetscCall(MuonStep(p.muon));
-  PetscCall(MuonStep(q.muon));
-  PetscCall(ProblemsSame(&p, &q, "life", "no gradient"));
-  /* The servers' X follows the caller's W at once */
-  for (PetscInt l = 0; l < NLAYERS; l++) {
-    if (Shapes[l].vec == PETSC_FALSE) PetscCall(MatShift(p.W[l], 3));
-  }
-  PetscCall(MuonWeightsChanged(p.muon));
-  for (PetscInt l = 0; l < NLAYERS; l++) {
-    PetscBool same = PETSC_TRUE;
-    Mat       X    = NULL;
-
-    if (Shapes[l].vec == PETSC_FALSE) PetscCall(TestGetLayerServerWeights(p.layer[l], &X));
-    if (X != NULL) PetscCall(MatEqual(X, p.W[l], &same));
-    PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The server of %s has other weights than the caller gave", Shapes[l].name);
-  }
-  PetscCall(ProblemDestroy(&p));
-  PetscCall(ProblemDestroy(&q));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -254,17 +187,15 @@ static PetscErrorCode CheckSolve(void)
   PetscInt step;
 
   PetscFunctionBegin;
-  PetscCall(ProblemCreate(PETSC_COMM_WORLD, MUONDENSE, &p));
-  PetscCall(ProblemCreate(PETSC_COMM_WORLD, MUONDENSE, &q));
-  PetscCall(MuonSetMaxSteps(p.muon, 8));
-  PetscCall(MuonSetMaxSteps(q.muon, 8));
+  PetscCall(ProblemCreateWith(&p, "-muon_type dense -muon_max_steps 8"));
+  PetscCall(ProblemCreateWith(&q, "-muon_type dense -muon_max_steps 8"));
   PetscCall(MuonMonitorSet(p.muon, Refuse, NULL, NULL));
   Fails(MuonSolve(p.muon), PETSC_ERR_USER, "");
   PetscCall(MuonGetStepNumber(p.muon, &step));
   PetscCheck(step == 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MuonSolve() ends at step %" PetscInt_FMT, step);
   PetscCall(MuonSolve(p.muon));
   PetscCall(MuonSolve(q.muon));
-  PetscCall(ProblemsSame(&p, &q, "life", "MuonSolve() after an error of a monitor"));
+  PetscCall(ProblemCheckSame(&p, &q, "life", "MuonSolve() after an error of a monitor"));
   PetscCall(ProblemDestroy(&p));
   PetscCall(ProblemDestroy(&q));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -278,10 +209,9 @@ static PetscErrorCode Life(PetscInt round)
 
   PetscFunctionBegin;
   PetscCall(CheckTypes());
-  PetscCall(CheckReferences(MUONEXCHANGESTAR));
-  PetscCall(CheckReferences(MUONEXCHANGELAYERWISE));
-  PetscCall(CheckReferences(MUONEXCHANGEREPLICATED));
-  PetscCall(CheckCaller());
+  PetscCall(CheckReferences("-muon_type ef21 -muon_exchange_type star"));
+  PetscCall(CheckReferences("-muon_type ef21 -muon_exchange_type layerwise"));
+  PetscCall(CheckReferences("-muon_type ef21 -muon_exchange_type replicated"));
   PetscCall(CheckSolve());
   for (PetscInt number = 0; last == PETSC_FALSE; number++) {
     PetscCall(WayGet(number, &way, &legal, &last));

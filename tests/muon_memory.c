@@ -3,7 +3,7 @@
 #endif
 static char help[] = "Whichever allocation fails, the run ends with an error: no crash, no hang, and no step that was taken without what it needed.\n\n";
 
-#include "muon_common.h"
+#include "problem.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ extern void *__libc_memalign(size_t, size_t);
 static int  counts = 0;
 static long calls = 0, failing = 0; /* since they are counted; the number of the one that fails, 0 for none */
 
-static int Fails(const void *caller)
+static int IsFailing(const void *caller)
 {
   Dl_info info;
 
@@ -35,59 +35,44 @@ static int Fails(const void *caller)
 
 PETSC_VISIBILITY_PUBLIC void *malloc(size_t bytes)
 {
-  return Fails(__builtin_return_address(0)) ? NULL : __libc_malloc(bytes);
+  return IsFailing(__builtin_return_address(0)) ? NULL : __libc_malloc(bytes);
 }
 
 PETSC_VISIBILITY_PUBLIC void *calloc(size_t n, size_t bytes)
 {
-  return Fails(__builtin_return_address(0)) ? NULL : __libc_calloc(n, bytes);
+  return IsFailing(__builtin_return_address(0)) ? NULL : __libc_calloc(n, bytes);
 }
 
 PETSC_VISIBILITY_PUBLIC void *realloc(void *old, size_t bytes)
 {
-  return Fails(__builtin_return_address(0)) ? NULL : __libc_realloc(old, bytes);
+  return IsFailing(__builtin_return_address(0)) ? NULL : __libc_realloc(old, bytes);
 }
 
 PETSC_VISIBILITY_PUBLIC void *memalign(size_t alignment, size_t bytes)
 {
-  return Fails(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, bytes);
+  return IsFailing(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, bytes);
 }
 
 PETSC_VISIBILITY_PUBLIC int posix_memalign(void **data, size_t alignment, size_t bytes)
 {
-  if (Fails(__builtin_return_address(0))) return ENOMEM;
+  if (IsFailing(__builtin_return_address(0))) return ENOMEM;
   *data = __libc_memalign(alignment, bytes);
   return 0;
 }
 
 /* Algorithms, compressors and exchanges between them have every way to move and to keep something */
-#define NRUNS 4
+static const char *const Runs[] = {"-muon_type ef21 -muon_exchange_type star -ef21_compressor topk -ef21_compressor_values natural -ef21_server_compressor topk",
+                                   "-muon_type ef21 -muon_exchange_type layerwise -ef21_compressor powersgd -ef21_server_compressor topk", "-muon_type dense -muon_nesterov ema -muon_exchange_type layerwise -muon_exchange_mode reduce",
+                                   "-muon_type sign -muon_momentum_at worker -muon_exchange_type star -muon_exchange_mode gather -lmo_type spectral"};
+#define NRUNS ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(Runs))
 
 static PetscErrorCode Run(PetscInt which)
 {
-  static const PetscInt numbers[NRUNS] = {6, 7, 6 * NCOMPRESSIONS + 4, 6 * (NCOMPRESSIONS + 1)}; /* ef21 with Top-K, star and layerwise; dense at the server, layerwise, reduce; dense at the workers, star */
-  Problem               p;
-  Way                   way;
-  PetscBool             legal, last;
-  MuonCompressor        c;
-  char                  folder[64];
+  Problem p;
+  char    folder[64];
 
   PetscFunctionBegin;
-  PetscCall(WayGet(numbers[which], &way, &legal, &last));
-  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &way, &p));
-  if (which == 1) {
-    PetscCall(MuonGetLayerCompressors(p.muon, NULL, &c, NULL));
-    PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORPOWERSGD));
-  }
-  if (which == 3) PetscCall(MuonSetType(p.muon, MUONSIGN));
-  if (which == 3) PetscCall(MuonSetParameter(p.muon, "muon_momentum_at", "worker"));
-  for (PetscInt l = 0; l < NLAYERS && which == 3; l++) {
-    MuonLMO lmo;
-
-    PetscCall(MuonLayerGetLMO(p.layer[l], &lmo));
-    PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
-  }
-  PetscCall(MuonSetFromOptions(p.muon));
+  PetscCall(ProblemCreateWith(&p, Runs[which]));
   for (int k = 0; k < 2; k++) PetscCall(MuonStep(p.muon));
   PetscCall(PetscSNPrintf(folder, sizeof(folder), "checkpoint%" PetscInt_FMT, which));
   PetscCall(MuonSaveCheckpoint(p.muon, folder, 1));
@@ -175,5 +160,6 @@ int main(int argc, char **argv)
     nsize: 0
     requires: !sanitized
     args: -stride 97
+    timeoutfactor: 2
 
 TEST*/

@@ -1,8 +1,7 @@
 static char help[] = "Options of an optimizer: monitors, prefixes, compressors of layers, what is shown and misspelt; -what chooses the part. muon_setters has each key.\n\n";
 
-#include "muon_common.h"
+#include "problem.h"
 #include "parameters.h"
-#include "layer_parameter.h"
 
 /*
    Monitors of the library against a monitor of our own: step, loss, rate, dual norm, bits up and down as
@@ -38,11 +37,10 @@ static PetscErrorCode MonitorRows(Muon muon, PetscInt step, PetscReal loss, void
   row[3] = (double)dual;
   /* Sums up, and weights down where there is an owner, but for what it has of its own */
   row[4] = row[5] = 0;
-  for (PetscInt l = 0; l < NLAYERS; l++) {
-    const double entries = (double)(Shapes[l].m * Shapes[l].n), others = (size - 1.) / size;
+  for (PetscInt l = 0; l < 6; l++) {
+    const double entries = (double)(ProblemShapes[l].m * ProblemShapes[l].n), others = (size - 1.) / size;
     MuonLayer    layer;
 
-    if (strcmp(Shapes[l].type, MUONLAYERFROZEN) == 0) continue;
     PetscCall(MuonGetLayer(muon, l, &layer));
     PetscCall(MuonLayerGetOwner(layer, &owner));
     row[4] += 8 * (owner < 0 ? 1 : others) * (double)sizeof(PetscScalar) * entries;
@@ -66,10 +64,9 @@ static PetscErrorCode CheckMonitors(PetscInt interval)
 
   PetscFunctionBegin;
   rows.n = 0;
-  PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p));
+  PetscCall(ProblemCreate(&p, 0, 0));
   PetscCall(MuonMonitorSet(p.muon, MonitorRows, &rows, NULL));
   PetscCall(MuonMonitorSet(p.muon, MonitorRows, &rows, NULL));
-  PetscCall(MuonSetFromOptions(p.muon));
   PetscCall(MuonSetFromOptions(p.muon));
   PetscCall(MuonSolve(p.muon));
   PetscCheck(rows.n == 6, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A monitor was called %" PetscInt_FMT " times in 6 steps", rows.n);
@@ -135,32 +132,28 @@ static PetscErrorCode CheckCompressors(void)
   Problem              p;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsInsertString(NULL, "-ef21_compressor_layers all -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_compressor_values bf16 -ef21_compressor_paper_index_bits 3 -muon_layer_h0.out_ef21_compressor_ratio 0.25"));
-  PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p));
-  PetscCall(MuonSetFromOptions(p.muon));
+  PetscCall(PetscOptionsInsertString(NULL, "-problem_setup 0 -muon_layer_types wide:frozen -ef21_compressor_layers all -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_compressor_values bf16 -ef21_compressor_paper_index_bits 3 "
+                                           "-muon_layer_tall_ef21_compressor_ratio 0.25"));
+  PetscCall(ProblemCreate(&p, 0, 0));
   PetscCall(MuonGetLayerCompressors(p.muon, NULL, &c, NULL));
   PetscCall(MuonCompressorSetRatio(c, (PetscReal)0.75));
   PetscCall(MuonStep(p.muon));
-  for (PetscInt l = 0; l < NLAYERS; l++) {
-    const PetscReal expected = strcmp(Shapes[l].name, "h0.out") == 0 ? (PetscReal)0.25 : (PetscReal)0.75;
+  for (PetscInt l = 0; l < p.n; l++) {
+    const ProblemShape *shape    = p.layer[l].shape;
+    const PetscReal     expected = l == 1 ? (PetscReal)0.25 : (PetscReal)0.75;
 
-    if (strcmp(Shapes[l].type, MUONLAYERFROZEN) == 0) continue;
-    PetscCall(MuonGetLayerCompressors(p.muon, p.layer[l], &c, NULL));
+    if (l == 2) continue;
+    PetscCall(MuonGetLayerCompressors(p.muon, p.layer[l].layer, &c, NULL));
     PetscCall(MuonCompressorGetType(c, &type));
     PetscCall(GetReal((PetscObject)c, "compressor_ratio", &ratio));
     PetscCall(GetEnum((PetscObject)c, "compressor_values", MuonCompressorValuesTypes, (int *)&values));
-    PetscCheck(strcmp(type, MUONCOMPRESSORTOPK) == 0 && ratio == expected && values == MUON_COMPRESSOR_VALUES_BF16, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s is compressed by %s %g %s", Shapes[l].name, type, (double)ratio,
+    PetscCheck(strcmp(type, MUONCOMPRESSORTOPK) == 0 && ratio == expected && values == MUON_COMPRESSOR_VALUES_BF16, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s is compressed by %s %g %s", shape->name, type, (double)ratio,
                MuonCompressorValuesTypes[values]);
-    kept += (PetscInt)(expected * (PetscReal)(Shapes[l].m * Shapes[l].n));
+    kept += (PetscInt)(expected * (PetscReal)(shape->m * shape->n));
   }
   PetscCall(MuonGetTraffic(p.muon, &traffic));
   PetscCheck(traffic.up[0] == (16. + 3.) * (double)kept, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The paper's price is %g, expected %g", traffic.up[0], (16. + 3.) * (double)kept);
   PetscCall(ProblemDestroy(&p));
-  PetscCall(PetscOptionsClearValue(NULL, "-ef21_compressor"));
-  PetscCall(PetscOptionsClearValue(NULL, "-ef21_compressor_ratio"));
-  PetscCall(PetscOptionsClearValue(NULL, "-ef21_compressor_values"));
-  PetscCall(PetscOptionsClearValue(NULL, "-ef21_compressor_paper_index_bits"));
-  PetscCall(PetscOptionsClearValue(NULL, "-muon_layer_h0.out_ef21_compressor_ratio"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,7 +166,7 @@ static PetscErrorCode CheckPrefixes(void)
 
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
-    PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p[k]));
+    PetscCall(ProblemCreate(&p[k], 0, 0));
     PetscCall(MuonSetOptionsPrefix(p[k].muon, k == 0 ? "a" : "b"));
     PetscCall(MuonAppendOptionsPrefix(p[k].muon, "_"));
     PetscCall(MuonGetOptionsPrefix(p[k].muon, &prefix));
@@ -184,16 +177,17 @@ static PetscErrorCode CheckPrefixes(void)
     for (int k = 0; k < 2; k++) PetscCall(MuonStep(p[k].muon));
   }
   for (int k = 0; k < 2; k++) {
-    PetscReal      rate, scale[2];
+    PetscReal      rate;
+    char           scale[2][16];
     MuonCompressor c;
 
     PetscCall(MuonGetLearningRate(p[k].muon, &rate));
-    PetscCall(LayerGet(p[k].layer[0], "scale", &scale[0]));
-    PetscCall(LayerGet(p[k].layer[1], "scale", &scale[1]));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: learning rate %g, scales %g %g\n", prefixes[k], (double)rate, (double)scale[0], (double)scale[1]));
-    PetscCall(MuonGetLayerCompressors(p[k].muon, p[k].layer[1], &c, NULL));
+    PetscCall(MuonGetParameter(p[k].muon, "muon_layer_square_scale", scale[0], sizeof(scale[0])));
+    PetscCall(MuonGetParameter(p[k].muon, "muon_layer_tall_scale", scale[1], sizeof(scale[1])));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: learning rate %g, scales %s %s\n", prefixes[k], (double)rate, scale[0], scale[1]));
+    PetscCall(MuonGetLayerCompressors(p[k].muon, p[k].layer[0].layer, &c, NULL));
     if (p[k].rank == 0) {
-      PetscCall(MuonLayerView(p[k].layer[1], PETSC_VIEWER_STDOUT_SELF));
+      PetscCall(MuonLayerView(p[k].layer[0].layer, PETSC_VIEWER_STDOUT_SELF));
       PetscCall(MuonCompressorView(c, PETSC_VIEWER_STDOUT_SELF));
     }
   }
@@ -220,14 +214,11 @@ int main(int argc, char **argv)
   }
   if (strcmp(what, "prefixes") == 0) PetscCall(CheckPrefixes());
   if (strcmp(what, "solve") == 0) {
-    char      prefix[32];
-    PetscBool set;
+    PetscBool steps;
 
-    PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p));
-    PetscCall(PetscOptionsGetString(NULL, NULL, "-prefix", prefix, sizeof(prefix), &set));
-    if (set == PETSC_TRUE) PetscCall(MuonSetOptionsPrefix(p.muon, prefix));
-    PetscCall(MuonSetMaxSteps(p.muon, 3));
-    PetscCall(MuonSetFromOptions(p.muon));
+    PetscCall(PetscOptionsHasName(NULL, NULL, "-muon_max_steps", &steps));
+    PetscCall(ProblemCreate(&p, 0, 0));
+    if (steps == PETSC_FALSE) PetscCall(MuonSetMaxSteps(p.muon, 3));
     PetscCall(MuonSolve(p.muon));
     PetscCall(ProblemDestroy(&p));
   }
@@ -244,11 +235,11 @@ int main(int argc, char **argv)
   # The same twice, the keys of the objects of a layer behind its name
   testset:
     nsize: 2
-    args: -what prefixes -a_muon_learning_rate 0.5 -a_muon_layer_embed_scale 3 -a_lmo_polar_type svd -a_lmo_polar_svd_type lapack -a_ef21_compressor rankk -a_ef21_compressor_svd_type cross
+    args: -what prefixes -problem_setup 0 -a_muon_learning_rate 0.5 -a_muon_layer_tall_scale 3 -a_lmo_polar_type svd -a_lmo_polar_svd_type lapack -a_ef21_compressor rankk -a_ef21_compressor_svd_type cross
     filter: grep -v 'scratch\|precision:'
     test:
       suffix: prefixes
-      args: -b_muon_learning_rate 0.25 -b_muon_layer_h0.qkv_scale 5 -b_muon_layer_h0.qkv_lmo_polar_type svd -b_muon_layer_h0.qkv_lmo_polar_svd_type cross -b_ef21_compressor topk -b_muon_layer_h0.qkv_ef21_compressor_ratio 0.5
+      args: -b_muon_learning_rate 0.25 -b_muon_layer_square_scale 5 -b_muon_layer_square_lmo_polar_type svd -b_muon_layer_square_lmo_polar_svd_type cross -b_ef21_compressor topk -b_muon_layer_square_ef21_compressor_ratio 0.5
 
   testset:
     nsize: 2
@@ -272,11 +263,11 @@ int main(int argc, char **argv)
     requires: double
     table: suffix | nsize | args
       stdout_adamw |   | -muon_layer_types *:adamw -muon_schedule linear
-      stdout_sign  | 2 | -muon_type sign -lmo_type spectral -muon_layer_embed_lmo_type spectral
+      stdout_sign  | 2 | -muon_type sign -lmo_type spectral
 
   # Ties that are a drift are said once, and of an odd number of workers there are none
   testset:
-    args: -what solve -muon_max_steps 1 -muon_type sign -lmo_type spectral -muon_layer_embed_lmo_type spectral -sign_tie
+    args: -what solve -muon_max_steps 1 -muon_type sign -lmo_type spectral -sign_tie
     filter: grep PetscMuon || echo nothing
     table: suffix | nsize | args | output_file
       tie_plus  | 2 | plus   |
@@ -286,12 +277,12 @@ int main(int argc, char **argv)
 
   testset:
     nsize: 2
-    args: -what solve -muon_view
+    args: -what solve -muon_view -problem_layers square,tall,wide,row,gain,bias -muon_layer_types wide:frozen
     filter: grep -v "memory\|buffers\|load\|PetscMuon Rel" | sed "s/rank [0-9]/a rank/"
     table: suffix | args
-      view_ef21    | -muon_layer_h0.qkv_ef21_compressor topk -ef21_server_compressor natural -muon_exchange_type layerwise
-      view_lowrank | -ef21_compressor powersgd -ef21_compressor_powersgd_sweeps 2 -muon_layer_h0.qkv_ef21_compressor_powersgd_oversampling 4 -ef21_server_compressor topsvd -ef21_server_compressor_rank 2
-      view_dense   | -muon_type dense -muon_exchange_type star -muon_nesterov ema -muon_learning_rate 0.5 -muon_layer_embed_scale 2
+      view_ef21    | -muon_layer_tall_ef21_compressor topk -ef21_server_compressor natural -muon_exchange_type layerwise
+      view_lowrank | -ef21_compressor powersgd -ef21_compressor_powersgd_sweeps 2 -muon_layer_tall_ef21_compressor_powersgd_oversampling 4 -ef21_server_compressor topsvd -ef21_server_compressor_rank 2
+      view_dense   | -lmo_polar_type newtonschulz -muon_type dense -muon_exchange_type star -muon_nesterov ema -muon_learning_rate 0.5 -muon_layer_row_scale 2
 
   # A step late: what is shown, and what it does not go with
   testset:
@@ -303,8 +294,8 @@ int main(int argc, char **argv)
       delay_local      |   | 1 -muon_type local                                           |                                                             | -muon_delay 1: with -muon_type local rounds are late, not steps; expected -outer_muon_delay 1
       delay_theory     |   | 1 -muon_type ef21 -muon_theory smooth -muon_theory_L0 1      |                                                             | -muon_delay 1: step sizes follow from a theorem
       delay_clip       |   | 1 -muon_type dense -muon_clip 1                              |                                                             | -muon_delay 1: with -muon_clip 1. the mean gradient
-      delay_tree       | 2 | 1 -muon_type sign -muon_layer_types embed:frozen,bias:frozen,gain:frozen -muon_exchange_type star -muon_exchange_mode reduce |                                                             | -muon_exchange_mode reduce: its tree of votes waits
-      delay_votes      |   | 1 -muon_type sign -muon_layer_types embed:frozen,bias:frozen,gain:frozen -muon_delay_correction |                                                             | -muon_delay_correction: layer "h0.qkv" is moved by votes
+      delay_tree       | 2 | 1 -muon_type sign -problem_layers square,tall,wide -muon_exchange_type star -muon_exchange_mode reduce |                                                             | -muon_exchange_mode reduce: its tree of votes waits
+      delay_votes      |   | 1 -muon_type sign -problem_layers square,tall,wide -muon_delay_correction |                                                             | -muon_delay_correction: layer "square" is moved by votes
 
   # Misspelt keys are named once, with the nearest one that exists, whatever the number of ranks, layers and steps
   testset:
@@ -312,20 +303,20 @@ int main(int argc, char **argv)
     args: -what solve
     test:
       suffix: misspelt
-      args: -ef21_compresor topk -lmo_typ max -muon_layer_h0.qkv_lmo_tpe max -muon_lerning_rate 1
-      unused: -ef21_compresor -lmo_typ -muon_layer_h0.qkv_lmo_tpe -muon_lerning_rate
+      args: -ef21_compresor topk -lmo_typ max -muon_layer_tall_lmo_tpe max -muon_lerning_rate 1
+      unused: -ef21_compresor -lmo_typ -muon_layer_tall_lmo_tpe -muon_lerning_rate
     # What people try first: a word too much or too little, an abbreviation; never one that a layer has not
     test:
       suffix: tried
       args: -muon_rule adamw -muon_lr 1 -muon_steps 2 -ef21_compressor_type topk -muon_layer_gain_lr 1 -muon_layer_gain_rule_match sgd -muon_layer_gain_seed 1 -lmo_polar svd -muon_tie plus
       unused: -muon_rule -muon_lr -muon_steps -ef21_compressor_type -muon_layer_gain_lr -muon_layer_gain_rule_match -muon_layer_gain_seed -lmo_polar -muon_tie
     table: suffix | args | unused
-      misspelt_prefix | -prefix a_ -a_ef21_server_compresor topk -muon_lerning_rate 1 | -a_ef21_server_compresor -muon_lerning_rate
-      idle            | -muon_type dense -ef21_compressor topk -lmo_polar_type svd -lmo_polar_steps 3 -muon_layer_h0.qkv_lmo_type max -muon_layer_h0.qkv_lmo_polar_type svd | -ef21_compressor -lmo_polar_steps -muon_layer_h0.qkv_lmo_polar_type
+      misspelt_prefix | -problem_prefix a_ -a_ef21_server_compresor topk -muon_lerning_rate 1 | -a_ef21_server_compresor -muon_lerning_rate
+      idle            | -muon_type dense -ef21_compressor topk -lmo_polar_type svd -lmo_polar_steps 3 -muon_layer_tall_lmo_type max -muon_layer_tall_lmo_polar_type svd | -ef21_compressor -lmo_polar_steps -muon_layer_tall_lmo_polar_type
       idle_compressor | -ef21_compressor topk -ef21_compressor_line_norm 1 -muon_compressor topk | -ef21_compressor_line_norm -muon_compressor
     test:
       suffix: others
-      args: -muon_exchange_type star -ksp_typ cg -a_muon_lerning_rate 1 -muonx 1 -lmo_polar_type svd -lmo_polar_svd_type lapack -ef21_compressor rankk -ef21_compressor_svd_type cross -muon_layer_h0.out_lmo_polar_svd_tol 1e-10
+      args: -muon_exchange_type star -ksp_typ cg -a_muon_lerning_rate 1 -muonx 1 -lmo_polar_type svd -lmo_polar_svd_type lapack -ef21_compressor rankk -ef21_compressor_svd_type cross -muon_layer_wide_lmo_polar_svd_tol 1e-10
       unused: -ksp_typ -a_muon_lerning_rate -muonx
       filter: grep -c . || true
 
@@ -333,22 +324,22 @@ int main(int argc, char **argv)
   test:
     suffix: help
     nsize: 2
-    args: -what solve -help
+    args: -what solve -help -lmo_polar_type newtonschulz
     filter: grep -v "lmo_polar_monitor\|ef21_monitor_compression\|muon_monitor \|muon_monitor:\|muon_monitor$\|muon_view\|muon_converged_reason" | grep -o "^  -\(muon\|lmo\|ef21\|compressor\)[a-z0-9_]*" | sort | uniq -c
 
   # One event a phase; what counts no operations is the gradient, which is the program's own, and the exchange, which moves bytes
   test:
     suffix: log
     nsize: 2
-    args: -what solve -log_view -muon_exchange_type star -ef21_compressor topk -ef21_server_compressor topk
+    args: -what solve -muon_layer_types wide:frozen,gain:adamw -log_view -muon_exchange_type star -ef21_compressor topk -ef21_server_compressor topk
     requires: defined(PETSC_USE_LOG)
     filter: awk '/^Muon[A-Z]/ {print $1, $2, ($6 + 0 > 0) ? "flops" : "none"}' | sort
 
-  # One solver of singular values serves all layers, both ways and all steps, and its results are those of a new one each time (tests/ef21_oracle.c)
+  # One solver of singular values serves layers of the same two sides, both ways and all steps, and its results are those of a new one each time (step_oracle)
   test:
     suffix: log_svd
     nsize: 2
-    args: -what solve -log_view -ef21_compressor rankk -ef21_server_compressor rankk
+    args: -what solve -problem_layers tall,wide -lmo_polar_type newtonschulz -log_view -ef21_compressor rankk -ef21_server_compressor rankk
     requires: defined(PETSC_USE_LOG)
     filter: awk '/^ *SVD Solver/ {print "SVD objects", $3, $4}'
 

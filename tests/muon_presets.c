@@ -1,6 +1,7 @@
-static char help[] = "Presets split the parameters of GPT-2 and ResNet-18 as their sources do, whether layers come before the preset or after it; only whole components of names count.\n\n";
+static char help[] =
+  "Presets set what their sources do, and the steps of sign go by one rate. They split the parameters of GPT-2 and ResNet-18 as their sources do, whether layers come before the preset or after it; only whole components of names count.\n\n";
 
-#include <petscmuon.h>
+#include "problem.h"
 
 /*
    What a parameter is in its network: a hidden matrix, a vector, an embedding, a head of a language model or of an image
@@ -122,6 +123,94 @@ static PetscErrorCode Check(Muon muon, const Source *source, PetscInt n, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Keys and values; in place of a value an optimizer that has no preset says it: - */
+static const struct {
+  const char *preset, *keys;
+  PetscBool   votes;
+} Keys[] = {
+#define SIGN(direction, clip, momentum, rate) "sign_direction " direction " muon_clip " clip " muon_momentum " momentum " muon_learning_rate " rate
+#define POLAR(steps, normalization)           " lmo_polar_coefficients cubic lmo_polar_steps " steps " lmo_polar_normalization " normalization
+  {"signmuon", SIGN("polar", "0", "-", "-") POLAR("7", "frobenius"), YES},
+  {"signmuon-1step", SIGN("polar", "1", "-", "0.001") " muon_clip_layers all lmo_polar_power_iterations 2" POLAR("1", "spectral"), YES},
+  {"signadam", SIGN("adam", "0", "0.9", "-"), YES},
+  {"signsgd", SIGN("gradient", "0", "0", "-"), YES},
+  /* A key of the user's has the last word */
+  {"muoneq", "muon_layer_tall_before rows muon_layer_tall_after none muon_layer_wide_before columns", NO},
+  {"normuon", "muon_layer_tall_before none muon_layer_tall_after normuon_row muon_layer_wide_before columns", NO},
+  {"nanochat", "muon_layer_tall_before rows muon_layer_tall_after frobenius,normuon_long muon_layer_wide_before columns", NO},
+  {"soap-muon", "muon_layer_tall_before soap muon_layer_tall_after none muon_layer_wide_before columns", NO},
+  {"soap", "muon_layer_tall_before none muon_layer_tall_after none muon_layer_wide_before columns muon_layer_tall_soap_basis qr", NO},
+};
+
+static PetscErrorCode CheckKeys(void)
+{
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Keys); k++) {
+    char          options[128], keys[512], value[64], own[64];
+    MuonLMO       lmo;
+    MuonPolar     polar;
+    MuonLMOType   norm;
+    MuonPolarType method;
+    PetscBool     polars;
+    Muon          untouched;
+    Problem       p;
+
+    PetscCall(PetscSNPrintf(options, sizeof(options), "-problem_layers square,tall,wide -muon_preset %s%s", Keys[k].preset, Keys[k].votes ? "" : " -muon_layer_wide_before columns"));
+    PetscCall(ProblemCreateWith(&p, options));
+    PetscCall(MuonLayerGetLMO(p.layer[1].layer, &lmo));
+    PetscCall(MuonLMOGetPolar(lmo, &polar));
+    PetscCall(MuonLMOGetType(lmo, &norm));
+    PetscCall(MuonPolarGetType(polar, &method));
+    polars = strstr(Keys[k].keys, "polar_steps") != NULL ? PETSC_TRUE : PETSC_FALSE;
+    PetscCheck(strcmp(norm, MUONLMOSPECTRAL) == 0 && (polars == PETSC_FALSE || strcmp(method, MUONPOLARNEWTONSCHULZ) == 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Preset %s: norm %s, polar factors by %s", Keys[k].preset, norm, method);
+    PetscCall(MuonCreate(PETSC_COMM_SELF, &untouched));
+    PetscCall(PetscStrncpy(keys, Keys[k].keys, sizeof(keys)));
+    for (char *key = strtok(keys, " "); key != NULL; key = strtok(NULL, " ")) {
+      const char *expected = strtok(NULL, " ");
+
+      if (strncmp(key, "lmo_polar_", 10) == 0) PetscCall(MuonObjectGetParameter((PetscObject)polar, key, value, sizeof(value)));
+      else PetscCall(MuonGetParameter(p.muon, key, value, sizeof(value)));
+      if (expected[0] == '-') PetscCall(MuonGetParameter(untouched, key, own, sizeof(own)));
+      if (expected[0] == '-') expected = own;
+      PetscCheck(strcmp(value, strcmp(expected, "none") == 0 && strstr(key, "_after") != NULL ? "" : expected) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Preset %s: %s is \"%s\", expected \"%s\"", Keys[k].preset, key, value, expected);
+    }
+    PetscCall(MuonDestroy(&untouched));
+    PetscCall(ProblemDestroy(&p));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every entry that votes moves in every step by the rate, up or down, without decay: after three of them by an odd number of rates */
+static PetscErrorCode CheckVotes(const char preset[])
+{
+  char      options[64];
+  double    before[3][36], after[36];
+  PetscReal rate;
+  PetscBool kept;
+  Problem   p;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(options, sizeof(options), "-problem_layers square,tall,wide -muon_preset %s", preset));
+  PetscCall(ProblemCreateWith(&p, options));
+  PetscCall(MuonGetLearningRate(p.muon, &rate));
+  for (PetscInt l = 0; l < p.n; l++) PetscCall(ProblemGetRows(&p, l, NULL, before[l], &kept));
+  for (PetscInt s = 0; s < 3; s++) {
+    PetscCall(MuonStep(p.muon));
+    PetscCall(ProblemCheckReason(&p, MUON_CONVERGED_ITERATING, preset, "a step"));
+  }
+  for (PetscInt l = 0; l < p.n; l++) {
+    PetscCall(ProblemGetRows(&p, l, NULL, after, &kept));
+    for (PetscInt e = 0; e < 36; e++) {
+      const double moved = fabs(after[e] - before[l][e]) / (double)rate;
+
+      /* Weights of at most one, rounded in each step */
+      PetscCheck(PetscMin(fabs(moved - 1), fabs(moved - 3)) <= 6 * (double)(PETSC_MACHINE_EPSILON / rate), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " of layer %" PetscInt_FMT " moved by %g rates", preset, e, l, moved);
+    }
+  }
+  PetscCall(ProblemDestroy(&p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Parameter list[256];
@@ -129,6 +218,10 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(CheckKeys());
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Keys); k++) {
+    if (Keys[k].votes) PetscCall(CheckVotes(Keys[k].preset));
+  }
   PetscCall(MakeList(list, &n));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Sources); k++) {
     for (PetscInt when = 0; when < 3; when++) { /* the preset: before the layers, after them, after those of another one */
@@ -171,6 +264,7 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
+    nsize: {{1 3}}
     output_file: output/kernels_ok.out
 
 TEST*/

@@ -94,7 +94,7 @@ static PetscErrorCode DumpSettings(FILE *file, const Problem *p, PetscInt steps)
 static PetscErrorCode DumpState(const char dir[], const Problem *p)
 {
   static const char *const names[] = {"W", "X", "M", "Gj", "G", "E"}, *const states[] = {NULL, "served", "momentum", "estimate", "aggregate", "excess"};
-  PetscBool                feedback;
+  PetscBool feedback;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompareAny((PetscObject)p->muon, &feedback, MUONEF21, MUONEF14, ""));

@@ -1,10 +1,7 @@
 /*
-   Compact messages: never longer than the plain ones, which come back bit for bit at the edges of chunks and
-   for every density; and how near to the entropy they are. All of it with vectors, where the processor has them, and without:
-   the bytes are the same, and so is what is said of damaged ones.
+   How near to their entropy the shortest messages are; and damaged sections of codes, of which the same is said with vectors, where the processor has them, and without.
 */
 #include "wire_corpus.h"
-#include "wire/muonwirewide.h"
 
 static double Uniform(uint64_t *state)
 {
@@ -18,67 +15,13 @@ static double Gaussian(uint64_t *state)
   return radius * cos(6.283185307179586 * Uniform(state));
 }
 
-/* Compacts and expands; returns the length of the compact message. The plain one is wrong in nothing */
-static uint64_t ThereAndBack(const unsigned char *plain, uint64_t length, uint64_t rows, uint64_t columns)
+/* The bytes of the shortest form of a plain message of layer 1 with one row */
+static double Shorter(const unsigned char *plain, uint64_t length, uint64_t d)
 {
-  unsigned char       *compact = (unsigned char *)Allocate((size_t)length), *copy, *room = (unsigned char *)Allocate((size_t)length);
-  const unsigned char *back;
-  MuonWireMessage      header, found;
-  uint64_t             bytes;
+  size_t bytes;
 
-  Check(MuonWireMessageExpand(plain, (size_t)length, 1, rows, columns, 0, NULL, &back, &header) == MUON_WIRE_OK, "the plain message");
-  bytes = MuonWireMessageCode(plain, rows, columns, compact);
-  Check(bytes <= length, "%d bytes of %d", (int)bytes, (int)length);
-  /* Exactly so many bytes can be read, and exactly so many written */
-  copy = (unsigned char *)Allocate((size_t)bytes);
-  memcpy(copy, compact, (size_t)bytes);
-  for (int wide = 0; wide < 2; wide++) {
-    MuonWireSetWide(wide);
-    memset(compact, 0, (size_t)length);
-    Check(MuonWireMessageCode(plain, rows, columns, compact) == bytes && memcmp(compact, copy, (size_t)bytes) == 0, "%d x %d, count %d, %d: other bytes", (int)rows, (int)columns, (int)header.count, wide);
-    Check(MuonWireMessageExpand(copy, (size_t)bytes, 1, rows, columns, (size_t)length, room, &back, &found) == MUON_WIRE_OK, "%d x %d, count %d", (int)rows, (int)columns, (int)header.count);
-    Check(memcmp(back, plain, (size_t)length) == 0 && found.bytes == header.bytes && found.indices == header.indices && found.values == header.values, "%d x %d, count %d", (int)rows, (int)columns, (int)header.count);
-  }
-  Check(MuonWireMessageRead(copy, (size_t)bytes, &found) == MUON_WIRE_OK, "the header");
-  if (found.indices == MUON_WIRE_INDICES_GAPS || found.values == MUON_WIRE_VALUES_CODED) {
-    Check(bytes < length, "nothing gained");
-    Check(MuonWireMessageExpand(copy, (size_t)bytes, 1, rows, columns, (size_t)length - 1, room, &back, &found) == MUON_WIRE_CORRUPT, "room is too small");
-    Check(MuonWireMessageExpand(copy, (size_t)bytes - 1, 1, rows, columns, (size_t)length, room, &back, &found) == MUON_WIRE_CORRUPT, "a byte less");
-  }
-  free(room);
-  free(copy);
-  free(compact);
-  return bytes;
-}
-
-/* A sparse message (dense where count is d): positions evenly, or crowded into every third stretch of 1000 */
-static void Density(uint64_t d, uint64_t count, unsigned values, int crowded, uint64_t *state)
-{
-  Content        content;
-  unsigned char *plain;
-  uint64_t       kept = 0;
-
-  memset(&content, 0, sizeof(content));
-  content.header.layer   = 1;
-  content.header.kind    = MUON_WIRE_SPARSE;
-  content.header.indices = (uint8_t)MuonWireChooseIndices(d, count);
-  content.header.values  = (uint8_t)values;
-  content.header.count   = count;
-  content.rows           = 1;
-  content.columns        = d;
-  ContentAllocate(&content);
-  for (uint64_t k = 0; k < d && kept < count; k++) {
-    const uint64_t rest = d - k, wanted = count - kept;
-
-    if (rest == wanted || (crowded ? k / 1000 % 3 == 0 && NextBits(state) % 8 != 0 : NextBits(state) % rest < wanted)) content.positions[kept++] = k;
-  }
-  for (uint64_t i = 0; i < content.numbers; i++) content.values[i] = RandomValue(values == MUON_WIRE_VALUES_NATURAL && count % 2 == 0 ? MUON_WIRE_VALUES_CODED : values, state);
-  ContentMeasure(&content);
-  plain = (unsigned char *)Allocate(ContentRoom(&content));
-  (void)ContentEncode(&content, plain);
-  (void)ThereAndBack(plain, MuonWireMessageBytes(&content.header), 1, d);
-  free(plain);
-  ContentFree(&content);
+  free(Shortest(plain, (size_t)length, 1, 1, d, &bytes));
+  return (double)bytes;
 }
 
 static double Entropy(const double counts[], unsigned symbols)
@@ -146,7 +89,7 @@ static double Largest(uint64_t d, double ratio, double *bound, uint64_t *state)
   head = MuonWireMessageWrite(plain, &header);
   if (!dense) MuonWireIndicesEncode((MuonWireIndices)header.indices, d, kept, bitmap, plain + head);
   MuonWireValuesEncode(MUON_WIRE_VALUES_NATURAL, kept, codes, plain + head + MuonWireIndicesBytes((MuonWireIndices)header.indices, d, dense ? 0 : kept));
-  sent   = (double)ThereAndBack(plain, MuonWireMessageBytes(&header), 1, d);
+  sent   = Shorter(plain, MuonWireMessageBytes(&header), d);
   *bound = Entropy(signs, 512) / 8;
   if (!dense) *bound = ((lgamma((double)d + 1) - lgamma((double)kept + 1) - lgamma((double)(d - kept) + 1)) / log(2.0) + (double)kept + Entropy(exponents, 256)) / 8;
   free(codes);
@@ -176,7 +119,7 @@ static void Levels(uint64_t d, unsigned bits, uint64_t *state)
   content.rows             = 1;
   content.columns          = d;
   ContentAllocate(&content);
-  for (uint64_t i = 0; i < content.numbers; i++) content.values[i] = 1 + (double)(i % 7);
+  for (uint64_t i = 0; i < content.layout.values; i++) content.values[i] = 1 + (double)(i % 7);
   for (uint64_t i = 0; i < d; i++) {
     const double x     = 0.3 * top * Gaussian(state);
     const int    level = fabs(x) + 0.5 < top ? (int)(fabs(x) + 0.5) : top;
@@ -184,13 +127,12 @@ static void Levels(uint64_t d, unsigned bits, uint64_t *state)
     content.entries[i] = 2 * (uint64_t)level + (x < 0 && level > 0);
     counts[content.entries[i]]++;
   }
-  ContentMeasure(&content);
-  plain = (unsigned char *)Allocate(ContentRoom(&content));
+  plain = (unsigned char *)Allocate((size_t)MuonWireMessageBytes(&content.header));
   (void)ContentEncode(&content, plain);
   Check(MuonWireKindIsCoded(MUON_WIRE_BLOCKS, MUON_WIRE_VALUES_SINGLE), "blocks");
   for (unsigned values = 0; values <= MUON_WIRE_VALUES_NATURAL; values++) Check(!MuonWireKindIsCoded(MUON_WIRE_SIGNS, (MuonWireValues)values), "signs of one value");
-  sent  = (double)ThereAndBack(plain, MuonWireMessageBytes(&content.header), 1, d);
-  bound = Entropy(counts, 512) / 8 + 4 * (double)content.numbers;
+  sent  = Shorter(plain, MuonWireMessageBytes(&content.header), d);
+  bound = Entropy(counts, 512) / 8 + 4 * (double)content.layout.values;
   /* A table of 255 codes takes up to 28 bits each, 32 states in place of four 112 bytes */
   Check(sent <= 1.01 * bound + 40 + 4 * pow(2, bits) + (d < 32768 ? 0 : 112 * ceil((double)d / 65536)), "%u bits, %d levels: %g bytes, the entropy is %g", bits, (int)d, sent, bound);
   Check(d < 65536 || sent < (double)MuonWireMessageBytes(&content.header), "%u bits: nothing gained", bits);
@@ -275,7 +217,6 @@ static void Order(void)
 
 int main(void)
 {
-  static const uint64_t sizes[]  = {0, 1, 2, 7, 63, 64, 65, 1000, 65535, 65536, 65537, 140001};
   static const uint64_t large[]  = {65536, 200001};
   static const uint64_t small[]  = {100, 1000, 4096, 20000, 65535};
   static const unsigned ranges[] = {1, 2, 4, 20, 32, 33, 70, 120};
@@ -283,18 +224,6 @@ int main(void)
   uint64_t              state    = 9;
   double                bound, sent;
 
-  for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-    const uint64_t d        = sizes[i];
-    const uint64_t counts[] = {0, 1, d / 1000, d / 100, d / 10, d / 5, d / 3, 2 * d / 5, d / 2, d / 2 + 1, 2 * d / 3, 9 * d / 10, d - 1, d};
-
-    for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
-      if (counts[k] > d) continue;
-      for (unsigned values = MUON_WIRE_VALUES_BF16; values <= MUON_WIRE_VALUES_NATURAL; values++) {
-        Density(d, counts[k], values, 0, &state);
-        Density(d, counts[k], values, 1, &state);
-      }
-    }
-  }
   /* The limits that the format is for */
   for (size_t r = 0; r < sizeof(ratios) / sizeof(ratios[0]); r++) {
     for (size_t i = 0; i < sizeof(large) / sizeof(large[0]); i++) {
@@ -304,7 +233,8 @@ int main(void)
     }
     for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++) {
       sent = Largest(small[i], ratios[r], &bound, &state);
-      Check(sent <= bound + 160, "%g of %d: %g bytes, the entropy is %g", ratios[r], (int)small[i], sent, bound);
+      /* 32 states in place of four */
+      Check(sent <= bound + 160 + (ratios[r] * (double)small[i] < 32768 ? 0 : 112), "%g of %d: %g bytes, the entropy is %g", ratios[r], (int)small[i], sent, bound);
     }
   }
   /* Other densities cost at most 3 percent, too */

@@ -28,37 +28,28 @@ static MuonWireResult AtTheWall(const unsigned char *packet, size_t length, cons
 {
   Check(length <= 4096, "%d bytes", (int)length);
   if (length > 0) memcpy(wall - length, packet, length);
-  return PacketCheck(wall - length, length, &from->who, from->contents, from->messages);
+  return PacketCheck(wall - length, length, from);
 }
 
-/* Damages length bytes of a field in the message or header at; the verdict must be refusal */
+/* One field of so many bytes at a place becomes the value, and the checksum fits; the verdict must be refusal */
 static void RefusedField(unsigned char *packet, size_t length, const CorpusPacket *from, size_t at, unsigned bytes, uint64_t value, const char what[])
 {
-  unsigned char before[8];
-  uint64_t      old = 0;
+  const uint64_t old = Get(packet + at, bytes);
 
-  memcpy(before, packet + at, bytes);
-  for (unsigned b = 0; b < bytes; b++) old |= (uint64_t)before[b] << 8 * b;
   if (bytes < 8) value &= ((uint64_t)1 << 8 * bytes) - 1;
   if (value == old) return;
   Put(packet + at, bytes, value);
   Rectify(packet, length);
   Check(AtTheWall(packet, length, from) == MUON_WIRE_CORRUPT, "%s: %s at %d became %g", from->name, what, (int)at, (double)value);
-  memcpy(packet + at, before, bytes);
+  Put(packet + at, bytes, old);
   Rectify(packet, length);
 }
 
 static void RefusedValues(unsigned char *packet, size_t length, const CorpusPacket *from, size_t at, unsigned bytes, const char what[])
 {
-  uint64_t value = 0;
+  const uint64_t value = Get(packet + at, bytes), some[] = {0, 1, value - 1, value + 1, UINT64_MAX, UINT64_MAX - value};
 
-  for (unsigned b = 0; b < bytes; b++) value |= (uint64_t)packet[at + b] << 8 * b;
-  RefusedField(packet, length, from, at, bytes, 0, what);
-  RefusedField(packet, length, from, at, bytes, 1, what);
-  RefusedField(packet, length, from, at, bytes, value - 1, what);
-  RefusedField(packet, length, from, at, bytes, value + 1, what);
-  RefusedField(packet, length, from, at, bytes, UINT64_MAX, what);
-  RefusedField(packet, length, from, at, bytes, UINT64_MAX - value, what);
+  for (size_t k = 0; k < sizeof(some) / sizeof(some[0]); k++) RefusedField(packet, length, from, at, bytes, some[k], what);
   for (unsigned b = 0; b < 8 * bytes; b++) {
     RefusedField(packet, length, from, at, bytes, (uint64_t)1 << b, what);
     RefusedField(packet, length, from, at, bytes, value + ((uint64_t)1 << b), what);
@@ -136,27 +127,71 @@ static void ReadRefused(const MuonWireMessage *message, size_t rest)
   free(bytes);
 }
 
+/* A message in a packet of its own: other headers, parameters, forms and codecs */
+static void RefusedMessage(const CorpusPacket *from, uint32_t i)
+{
+  const Content  *c  = &from->content[i];
+  const size_t    at = MUON_WIRE_PACKET_HEADER, length = at + from->at[i + 1] - from->at[i];
+  unsigned char  *alone = (unsigned char *)Allocate(length);
+  CorpusPacket    one;
+  MuonWireMessage header;
+
+  memset(&one, 0, sizeof(one));
+  one.name         = from->name;
+  one.who          = from->who;
+  one.who.messages = one.messages = 1;
+  one.who.bytes                   = length - at;
+  one.content[0]                  = *c;
+  memcpy(alone + at, from->packet + from->at[i], length - at);
+  MuonWirePacketFinalize(alone, &one.who);
+  Check(AtTheWall(alone, length, &one) == MUON_WIRE_OK, "%s, message %d", one.name, (int)i);
+  Check(MuonWireMessageRead(alone + at, length - at, &header) == MUON_WIRE_OK, "%s, message %d", one.name, (int)i);
+  RefusedHeaders(alone, length, &one, at, &header);
+  for (unsigned parameter = 0; parameter < 256 && header.kind == MUON_WIRE_BLOCKS; parameter++) {
+    MuonWireMessage other = c->header;
+    MuonWireLayout  layout;
+
+    /* Few entries in other blocks, or with other bits, may take the same room */
+    other.parameter = (uint8_t)parameter;
+    if (MuonWireMessageLayout(&other, c->rows, c->columns, &layout) != MUON_WIRE_OK || (MuonWireMessageIsUncompressed(&header) && layout.bytes != other.bytes)) RefusedField(alone, length, &one, at + 6, 1, parameter, "parameter of blocks");
+  }
+  ReadRefused(&header, length - at);
+  for (unsigned id = 0; id < 16; id++) {
+    if (id > MUON_WIRE_BLOCKS && header.kind != MUON_WIRE_BLOCKS && header.kind != MUON_WIRE_VOTES) RefusedField(alone, length, &one, at + 4, 1, id | (unsigned)header.indices << 4, "form");
+    if (id > MUON_WIRE_INDICES_CODED || (id == MUON_WIRE_INDICES_CODED && header.kind != MUON_WIRE_BLOCKS)) RefusedField(alone, length, &one, at + 4, 1, header.kind | id << 4, "codec of the positions");
+  }
+  for (unsigned id = MUON_WIRE_VALUES_CODED + 1; id < 256; id++) {
+    /* Of nothing in two bits there are no bytes either */
+    if (id != MUON_WIRE_VALUES_TWOBIT || header.kind != MUON_WIRE_SPARSE || (header.count > 0 && header.values != MUON_WIRE_VALUES_TWOBIT)) RefusedField(alone, length, &one, at + 5, 1, id, "codec of the values");
+  }
+  free(alone);
+}
+
+/* How many damaged ones are refused and accepted */
+static uint64_t verdicts[2];
+
 static void CheckPackets(void)
 {
-  uint64_t refused = 0, accepted = 0;
-
-  for (unsigned which = 0; which < CORPUS_PACKETS; which++) {
+  for (unsigned which = 0; which < CORPUS_LONG; which++) {
     CorpusPacket   from;
     unsigned char *packet, *longer;
     size_t         length, stride;
 
     CorpusPacketCreate(&from, which);
-    packet = PacketOf(&from.who, from.contents, from.messages, &length);
+    packet = from.packet;
+    length = from.length;
     longer = (unsigned char *)Allocate(length + 1);
     Check(AtTheWall(packet, length, &from) == MUON_WIRE_OK, "%s, as it is", from.name);
 
-    /* Every bit of short packets, every seventh of long ones */
+    /* Every bit of short packets, every seventh of long ones: damage that the checksum finds, without exception, and damage that it agrees with */
     stride = length < 300 ? 1 : 7;
-    /* Damage that the checksum finds, without exception */
     for (size_t bit = 0; bit < 8 * length; bit += stride) {
       packet[bit / 8] = (unsigned char)(packet[bit / 8] ^ 1 << bit % 8);
       Check(AtTheWall(packet, length, &from) == MUON_WIRE_CORRUPT, "%s, bit %d", from.name, (int)bit);
-      packet[bit / 8] = (unsigned char)(packet[bit / 8] ^ 1 << bit % 8);
+      Rectify(packet, length);
+      if (bit / 8 < 32 || bit / 8 >= 36) verdicts[AtTheWall(packet, length, &from) == MUON_WIRE_OK]++;
+      packet[bit / 8] = (unsigned char)(packet[bit / 8] ^ (bit / 8 < 32 || bit / 8 >= 36) << bit % 8);
+      Rectify(packet, length);
     }
     for (size_t cut = 0; cut < length; cut += 1 + stride / 2) {
       Check(AtTheWall(packet, cut, &from) == MUON_WIRE_CORRUPT, "%s, %d bytes of %d", from.name, (int)cut, (int)length);
@@ -174,63 +209,14 @@ static void CheckPackets(void)
       Check(AtTheWall(longer, length + 1, &from) == MUON_WIRE_CORRUPT, "%s, a byte more", from.name);
     }
 
-    /* Damage that the checksum agrees with */
-    for (size_t bit = 0; bit < 8 * length; bit += stride) {
-      if (bit / 8 >= 32 && bit / 8 < 36) continue;
-      packet[bit / 8] = (unsigned char)(packet[bit / 8] ^ 1 << bit % 8);
-      Rectify(packet, length);
-      if (AtTheWall(packet, length, &from) == MUON_WIRE_OK) accepted++;
-      else refused++;
-      packet[bit / 8] = (unsigned char)(packet[bit / 8] ^ 1 << bit % 8);
-      Rectify(packet, length);
-    }
-
     /* Lengths and counts */
     RefusedValues(packet, length, &from, 12, 4, "messages");
     RefusedValues(packet, length, &from, 24, 8, "bytes");
-    /* Of each message in a packet of its own */
-    for (uint32_t i = 0; i < from.messages; i++) {
-      const MuonWireMessage *header = &from.contents[i].header;
-      const size_t           at     = MUON_WIRE_PACKET_HEADER;
-      CorpusPacket           one    = from;
-      unsigned char         *alone;
-      size_t                 some;
-
-      one.messages    = 1;
-      one.contents[0] = from.contents[i];
-      alone           = PacketOf(&one.who, one.contents, 1, &some);
-      Check(AtTheWall(alone, some, &one) == MUON_WIRE_OK, "%s, message %d", from.name, (int)i);
-      RefusedHeaders(alone, some, &one, at, header);
-      for (unsigned parameter = 0; parameter < 256; parameter++) {
-        MuonWireMessage other = from.contents[i].header;
-        const int       coded = other.values == MUON_WIRE_VALUES_CODED || other.indices == MUON_WIRE_INDICES_CODED;
-        MuonWireLayout  layout;
-
-        /* Few entries in other blocks, or with other bits, may take the same room */
-        if (other.values == MUON_WIRE_VALUES_CODED) other.values = MUON_WIRE_VALUES_NATURAL;
-        if (other.indices == MUON_WIRE_INDICES_CODED) other.indices = MUON_WIRE_INDICES_NONE;
-        other.parameter = (uint8_t)parameter;
-        if (other.kind != MUON_WIRE_BLOCKS) break;
-        if (MuonWireMessageLayout(&other, from.contents[i].rows, from.contents[i].columns, &layout) != MUON_WIRE_OK || (!coded && layout.bytes != other.bytes)) RefusedField(alone, some, &one, at + 6, 1, parameter, "parameter of blocks");
-      }
-      ReadRefused(header, some - at);
-      for (unsigned id = 0; id < 16; id++) {
-        if (id > MUON_WIRE_BLOCKS && header->kind != MUON_WIRE_BLOCKS && header->kind != MUON_WIRE_VOTES) RefusedField(alone, some, &one, at + 4, 1, id | (unsigned)header->indices << 4, "form");
-        if (id > MUON_WIRE_INDICES_CODED || (id == MUON_WIRE_INDICES_CODED && header->kind != MUON_WIRE_BLOCKS)) RefusedField(alone, some, &one, at + 4, 1, header->kind | id << 4, "codec of the positions");
-      }
-      for (unsigned id = MUON_WIRE_VALUES_CODED + 1; id < 256; id++) {
-        /* Of nothing in two bits there are no bytes either */
-        if (id != MUON_WIRE_VALUES_TWOBIT || header->kind != MUON_WIRE_SPARSE || (header->count > 0 && header->values != MUON_WIRE_VALUES_TWOBIT)) RefusedField(alone, some, &one, at + 5, 1, id, "codec of the values");
-      }
-      free(alone);
-    }
+    for (uint32_t i = 0; i < from.messages; i++) RefusedMessage(&from, i);
     Check(AtTheWall(packet, length, &from) == MUON_WIRE_OK, "%s, unchanged", from.name);
     free(longer);
-    free(packet);
     CorpusPacketDestroy(&from);
   }
-  /* Flipped bits of values are other values, those of headers nearly always nonsense */
-  Check(refused > 1000 && accepted > 1000, "%d refused, %d accepted", (int)refused, (int)accepted);
 }
 
 enum {
@@ -246,22 +232,36 @@ static MuonWireResult GroupCheck(const unsigned char *bytes, size_t length, cons
   unsigned char       *again;
 
   if (MuonWireGroupOpen(bytes, length, LAYER, from->messages, &group) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  /* What opens is what its parts make when they are closed again, whether these are right or not */
+  again = (unsigned char *)Allocate(MUON_WIRE_MESSAGE_HEADER_MOST + length);
+  memcpy(again + MUON_WIRE_MESSAGE_HEADER_MOST, group.from, group.rest);
+  Check(MuonWireGroupClose(LAYER, from->messages, group.rest, again) == length && memcmp(again, bytes, length) == 0, "%s: closed again it is another", from->name);
+  free(again);
   for (uint32_t i = 0; i < from->messages; i++) {
+    const Content       *c = &from->content[i];
     size_t               some;
     const unsigned char *part = MuonWireGroupNext(&group, &some);
 
     Check(part > bytes && (expected == NULL || part == expected) && some <= (size_t)(bytes + length - part), "%s, part %d", from->name, (int)i);
     expected = part + some;
-    if (CheckMessage(part, some, from->contents[i].header.layer, from->contents[i].rows, from->contents[i].columns) != MUON_WIRE_OK) result = MUON_WIRE_CORRUPT;
+    if (CheckMessage(part, some, c->header.layer, c->rows, c->columns) != MUON_WIRE_OK) result = MUON_WIRE_CORRUPT;
   }
   Check(group.rest == 0 && group.from == bytes + length, "%s: the parts do not end with the group", from->name);
-  /* What opens is what its parts make when they are closed again, whether these are right or not */
-  expected = MuonWireGroupOpen(bytes, length, LAYER, from->messages, &group) == MUON_WIRE_OK ? group.from : bytes;
-  again    = (unsigned char *)Allocate(MUON_WIRE_MESSAGE_HEADER_MOST + length);
-  memcpy(again + MUON_WIRE_MESSAGE_HEADER_MOST, expected, group.rest);
-  Check(MuonWireGroupClose(LAYER, from->messages, group.rest, again) == length && memcmp(again, bytes, length) == 0, "%s: closed again it is another", from->name);
-  free(again);
   return result;
+}
+
+/* A group of as many parts, or so many more, in so many bytes more than those of its parts; exactly as many as it has are there to be read */
+static unsigned char *GroupOf(const CorpusPacket *from, int parts, int bytes, size_t *length)
+{
+  const size_t   some  = from->length - MUON_WIRE_PACKET_HEADER;
+  unsigned char *group = (unsigned char *)Allocate(MUON_WIRE_MESSAGE_HEADER_MOST + some + 1), *copy;
+
+  memcpy(group + MUON_WIRE_MESSAGE_HEADER_MOST, from->packet + MUON_WIRE_PACKET_HEADER, some);
+  group[MUON_WIRE_MESSAGE_HEADER_MOST + some] = 0;
+  *length                                     = (size_t)MuonWireGroupClose(LAYER, (uint64_t)((int64_t)from->messages + parts), (uint64_t)((int64_t)some + bytes), group);
+  copy                                        = CopyOf(group, *length);
+  free(group);
+  return copy;
 }
 
 /*
@@ -271,81 +271,58 @@ static MuonWireResult GroupCheck(const unsigned char *bytes, size_t length, cons
 */
 static void CheckGroups(void)
 {
-  uint64_t refused = 0, accepted = 0;
+  for (unsigned which = 0; which < CORPUS_LONG; which++) {
+    static const int more[][2] = {{0, -1}, {0, 1}, {-1, 0}, {1, 0}};
+    CorpusPacket     from;
+    MuonWireGroup    group;
+    unsigned char   *bytes, *other;
+    size_t           parts, length, some;
 
-  for (unsigned which = 0; which < CORPUS_PACKETS; which++) {
-    CorpusPacket   from;
-    MuonWireGroup  group;
-    unsigned char *bytes, *copy, *twice;
-    size_t         room = MUON_WIRE_MESSAGE_HEADER_MOST, parts = 0, length, whole;
-
-    memset(&from, 0, sizeof(from));
     CorpusPacketCreate(&from, which);
-    for (uint32_t i = 0; i < from.messages; i++) room += ContentRoom(&from.contents[i]);
-    bytes = (unsigned char *)Allocate(room);
-    for (uint32_t i = 0; i < from.messages; i++) {
-      MuonWireMessage message;
-      unsigned char  *to = bytes + MUON_WIRE_MESSAGE_HEADER_MOST + parts;
-
-      (void)ContentEncode(&from.contents[i], to);
-      Check(MuonWireMessageRead(to, room, &message) == MUON_WIRE_OK, "%s, part %d", from.name, (int)i);
-      parts += (size_t)MuonWireMessageBytes(&message);
-    }
-    length = (size_t)MuonWireGroupClose(LAYER, from.messages, parts, bytes);
-    Check(length <= room && length > parts && length - parts <= MUON_WIRE_MESSAGE_HEADER_MOST, "%s: %d bytes", from.name, (int)length);
-    /* Where memory ends, so that a sanitizer sees who reads too much */
-    copy = (unsigned char *)Allocate(length);
-    memcpy(copy, bytes, length);
-    Check(GroupCheck(copy, length, &from) == MUON_WIRE_OK, "%s, as it is", from.name);
-
-    Check(MuonWireGroupOpen(copy, length, LAYER + 1, from.messages, &group) == MUON_WIRE_CORRUPT, "%s, of another layer", from.name);
-    for (unsigned bit = 0; bit < 64; bit++) Check(MuonWireGroupOpen(copy, length, LAYER, from.messages ^ (uint64_t)1 << bit, &group) == MUON_WIRE_CORRUPT, "%s, bit %u of the number", from.name, bit);
+    bytes = GroupOf(&from, 0, 0, &length);
+    parts = from.length - MUON_WIRE_PACKET_HEADER;
+    Check(length > parts && length - parts <= MUON_WIRE_MESSAGE_HEADER_MOST, "%s: %d bytes", from.name, (int)length);
+    Check(GroupCheck(bytes, length, &from) == MUON_WIRE_OK, "%s, as it is", from.name);
+    Check(MuonWireGroupOpen(bytes, length, LAYER + 1, from.messages, &group) == MUON_WIRE_CORRUPT, "%s, of another layer", from.name);
+    for (unsigned bit = 0; bit < 64; bit++) Check(MuonWireGroupOpen(bytes, length, LAYER, from.messages ^ (uint64_t)1 << bit, &group) == MUON_WIRE_CORRUPT, "%s, bit %u of the number", from.name, bit);
     for (size_t cut = 0; cut < length; cut++) {
-      unsigned char *shorter = (unsigned char *)Allocate(cut);
-
-      memcpy(shorter, bytes, cut);
-      Check(GroupCheck(shorter, cut, &from) == MUON_WIRE_CORRUPT, "%s, %d bytes of %d", from.name, (int)cut, (int)length);
-      free(shorter);
+      other = CopyOf(bytes, cut);
+      Check(GroupCheck(other, cut, &from) == MUON_WIRE_CORRUPT, "%s, %d bytes of %d", from.name, (int)cut, (int)length);
+      free(other);
     }
     for (size_t bit = 0; bit < 8 * length; bit += length < 300 ? 1 : 7) {
-      copy[bit / 8] = (unsigned char)(copy[bit / 8] ^ 1 << bit % 8);
-      if (GroupCheck(copy, length, &from) == MUON_WIRE_OK) accepted++;
-      else refused++;
-      copy[bit / 8] = (unsigned char)(copy[bit / 8] ^ 1 << bit % 8);
+      bytes[bit / 8] = (unsigned char)(bytes[bit / 8] ^ 1 << bit % 8);
+      verdicts[GroupCheck(bytes, length, &from) == MUON_WIRE_OK]++;
+      bytes[bit / 8] = (unsigned char)(bytes[bit / 8] ^ 1 << bit % 8);
     }
-    free(copy);
     /* A byte that belongs to no part, and a part too many or too few, in groups whose headers say so */
-    if (from.messages > 0) {
-      copy = (unsigned char *)Allocate(room + 1);
-      for (int more = -1; more <= 1; more += 2) {
-        memcpy(copy + MUON_WIRE_MESSAGE_HEADER_MOST, bytes + length - parts, parts);
-        copy[MUON_WIRE_MESSAGE_HEADER_MOST + parts] = 0;
-        whole                                       = (size_t)MuonWireGroupClose(LAYER, from.messages, (uint64_t)((int64_t)parts + more), copy);
-        Check(GroupCheck(copy, whole, &from) == MUON_WIRE_CORRUPT, "%s, %d bytes more", from.name, more);
-        memcpy(copy + MUON_WIRE_MESSAGE_HEADER_MOST, bytes + length - parts, parts);
-        whole = (size_t)MuonWireGroupClose(LAYER, (uint64_t)((int64_t)from.messages + more), parts, copy);
-        Check(GroupCheck(copy, whole, &from) == MUON_WIRE_CORRUPT, "%s, %d parts more", from.name, more);
-      }
-      free(copy);
-      /* No part is a group, nor a plain message of a layer */
-      twice = (unsigned char *)Allocate(MUON_WIRE_MESSAGE_HEADER_MOST + length);
-      memcpy(twice + MUON_WIRE_MESSAGE_HEADER_MOST, bytes, length);
-      whole = (size_t)MuonWireGroupClose(LAYER, 1, length, twice);
-      Check(MuonWireGroupOpen(twice, whole, LAYER, 1, &group) == MUON_WIRE_OK, "%s, in a group", from.name);
-      Check(CheckMessage(MuonWireGroupNext(&group, &length), length, LAYER, 5, 3) == MUON_WIRE_CORRUPT, "%s, a group in a group", from.name);
-      free(twice);
+    for (int k = 0; k < 4 && from.messages > 0; k++) {
+      other = GroupOf(&from, more[k][0], more[k][1], &some);
+      Check(GroupCheck(other, some, &from) == MUON_WIRE_CORRUPT, "%s, %d parts and %d bytes more", from.name, more[k][0], more[k][1]);
+      free(other);
     }
+    /* No part is a group, nor a plain message of a layer */
+    other = (unsigned char *)Allocate(MUON_WIRE_MESSAGE_HEADER_MOST + length);
+    memcpy(other + MUON_WIRE_MESSAGE_HEADER_MOST, bytes, length);
+    some = (size_t)MuonWireGroupClose(LAYER, 1, length, other);
+    Check(MuonWireGroupOpen(other, some, LAYER, 1, &group) == MUON_WIRE_OK, "%s, in a group", from.name);
+    Check(CheckMessage(MuonWireGroupNext(&group, &some), length, LAYER, 5, 3) == MUON_WIRE_CORRUPT, "%s, a group in a group", from.name);
+    free(other);
     free(bytes);
     CorpusPacketDestroy(&from);
   }
-  Check(refused > 1000 && accepted > 1000, "%d refused, %d accepted", (int)refused, (int)accepted);
 }
 
 int main(void)
 {
   WallCreate();
-  CheckPackets();
-  CheckGroups();
+  for (int groups = 0; groups < 2; groups++) {
+    verdicts[0] = verdicts[1] = 0;
+    if (groups) CheckGroups();
+    else CheckPackets();
+    /* Flipped bits of values are other values, those of headers nearly always nonsense */
+    Check(verdicts[0] > 1000 && verdicts[1] > 1000, "%d refused, %d accepted", (int)verdicts[0], (int)verdicts[1]);
+  }
   printf("ok\n");
   return 0;
 }

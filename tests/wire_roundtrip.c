@@ -13,32 +13,34 @@ static uint64_t BitsAt(const unsigned char *from, uint64_t first, unsigned width
   return field;
 }
 
-static void RoundTrip(uint64_t rows, uint64_t columns, unsigned form, unsigned indices, unsigned values, uint64_t count, uint64_t *state)
+static void RoundTrip(uint64_t rows, uint64_t columns, unsigned form, unsigned values, uint64_t count, uint64_t *state)
 {
-  Content        content, back;
-  unsigned char *message;
-  size_t         length;
+  Content          content, back;
+  MuonWireMessage *header = &content.header;
+  unsigned char   *message;
+  size_t           length;
 
-  ContentRandom(&content, (uint32_t)NextBits(state), rows, columns, form, indices, values, count, state);
-  length  = (size_t)MuonWireMessageBytes(&content.header);
+  ContentRandom(&content, (uint32_t)NextBits(state), rows, columns, form, values, count, state);
+  length  = (size_t)MuonWireMessageBytes(header);
   message = (unsigned char *)Allocate(length + 8);
   memset(message, 0xA5, length + 8);
-  ContentEncode(&content, message);
+  Check(ContentEncode(&content, message) == length, "form %u, values %u: %d bytes", form, values, (int)length);
   for (unsigned i = 0; i < 8; i++) Check(message[length + i] == 0xA5, "byte %u behind the message was written", i);
-  Check(ContentDecode(&back, message, length, content.header.layer, rows, columns) == MUON_WIRE_OK, "form %u, codecs %u and %u, %d of %d x %d", form, indices, values, (int)count, (int)rows, (int)columns);
-  Check(ContentEqual(&content, &back), "form %u, codecs %u and %u, %d of %d x %d", form, indices, values, (int)count, (int)rows, (int)columns);
+  Check(ContentDecode(&back, message, length, header->layer, rows, columns) == MUON_WIRE_OK && ContentEqual(&content, &back), "form %u, values %u, %d of %d x %d", form, values, (int)count, (int)rows, (int)columns);
   ContentFree(&back);
-  Check(ContentDecode(&back, message, length, content.header.layer ^ 1, rows, columns) == MUON_WIRE_CORRUPT, "another layer");
-  Check(ContentDecode(&back, message, length - 1, content.header.layer, rows, columns) == MUON_WIRE_CORRUPT, "a byte less");
-  Check(ContentDecode(&back, message, length + 1, content.header.layer, rows, columns) == MUON_WIRE_CORRUPT, "a byte more");
+  Check(CheckMessage(message, length, header->layer, rows, columns) == MUON_WIRE_OK, "form %u, values %u", form, values);
+  Check(ContentDecode(&back, message, length, header->layer ^ 1, rows, columns) == MUON_WIRE_CORRUPT, "another layer");
+  Check(ContentDecode(&back, message, length - 1, header->layer, rows, columns) == MUON_WIRE_CORRUPT, "a byte less");
+  Check(ContentDecode(&back, message, length + 1, header->layer, rows, columns) == MUON_WIRE_CORRUPT, "a byte more");
   free(message);
   /* The same with the codec of the positions that is longer */
-  if (HasPositions(&content.header) && content.header.indices != MUON_WIRE_INDICES_GAPS) {
-    content.header.indices = (uint8_t)(MUON_WIRE_INDICES_BITMAP + MUON_WIRE_INDICES_RAW - content.header.indices);
-    message                = (unsigned char *)Allocate(ContentRoom(&content));
-    content.header.bytes   = ContentPayload(&content, ContentRoom(&content) - MUON_WIRE_MESSAGE_HEADER_MOST, message);
-    ContentEncode(&content, message);
-    Check(ContentDecode(&back, message, (size_t)MuonWireMessageBytes(&content.header), content.header.layer, rows, columns) == MUON_WIRE_CORRUPT, "form %u with codec %d of %d positions", form, content.header.indices, (int)count);
+  if (header->indices != MUON_WIRE_INDICES_NONE) {
+    header->bytes -= MuonWireIndicesBytes((MuonWireIndices)header->indices, content.layout.numbered, count);
+    header->indices = (uint8_t)(MUON_WIRE_INDICES_BITMAP + MUON_WIRE_INDICES_RAW - header->indices);
+    header->bytes += MuonWireIndicesBytes((MuonWireIndices)header->indices, content.layout.numbered, count);
+    length  = (size_t)MuonWireMessageBytes(header);
+    message = (unsigned char *)Allocate(length);
+    Check(ContentEncode(&content, message) == length && ContentDecode(&back, message, length, header->layer, rows, columns) == MUON_WIRE_CORRUPT, "form %u with codec %d of %d positions", form, header->indices, (int)count);
     free(message);
   }
   ContentFree(&content);
@@ -200,53 +202,59 @@ static void TwoBitTies(void)
 
 int main(void)
 {
-  static const uint64_t counts[] = {0, 1, 2, 7, 8, 9, 15, 16, 17, 63, 64, 65, 255, 256, 257, 264, 300};
-  uint64_t              state    = 3;
+  static const uint64_t counts[] = {0, 1, 2, 7, 8, 9, 15, 16, 17, 63, 64, 65, 255, 256, 257, 264, 300}, sizes[] = {0, 1, 2, 7, 63, 64, 65, 1000, 65535, 65536, 65537, 140001};
+  const size_t          n     = sizeof(counts) / sizeof(counts[0]);
+  uint64_t              state = 3;
 
   AllValues();
   TwoBitTies();
   OneWrong();
   AllWidths();
-  for (unsigned values = 0; values <= MUON_WIRE_VALUES_CODED; values++) {
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-      RoundTrip(counts[i], 1, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, values, counts[i], &state);
-      RoundTrip(counts[i], 1, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, values, 0, &state);
-      for (size_t j = 0; j < sizeof(counts) / sizeof(counts[0]); j++) {
-        const uint64_t least = counts[i] < counts[j] ? counts[i] : counts[j];
+  for (unsigned v = 0; v <= MUON_WIRE_VALUES_CODED; v++) {
+    const unsigned values = v < MUON_WIRE_VALUES_CODED ? v : CORPUS_RESIDUALS;
 
-        if (counts[j] <= counts[i]) {
-          RoundTrip(1, counts[i], MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, values, counts[j], &state);
-          RoundTrip(counts[i], 1, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, values, counts[j], &state);
-          RoundTrip(counts[i], 1, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_GAPS, values, counts[j], &state);
-        }
-        if (counts[i] * counts[j] < 5000) RoundTrip(counts[i], counts[j], MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, values, least, &state);
-        RoundTrip(counts[i], counts[j], MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, values, least > 0, &state);
-        RoundTrip(counts[i], counts[j], MUON_WIRE_TRIPLES, MUON_WIRE_INDICES_NONE, values, least > 2 ? 2 : least, &state);
-        if (counts[j] == 0) continue;
-        RoundTrip(counts[i], counts[j], MUON_WIRE_PERROW, MUON_WIRE_INDICES_NONE, values, counts[i], &state);
-        RoundTrip(counts[j], counts[i], MUON_WIRE_PERCOLUMN, MUON_WIRE_INDICES_NONE, values, counts[i], &state);
-        if (counts[i] > 0) RoundTrip(counts[i], counts[j], MUON_WIRE_PERROW, MUON_WIRE_INDICES_BITMAP, values, counts[i] - 1, &state);
-        RoundTrip(counts[j], counts[i] + 2, MUON_WIRE_PERCOLUMN, MUON_WIRE_INDICES_RAW, values, counts[i] / 2 + 1, &state);
-        RoundTrip(counts[i], counts[j], MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_BITMAP, values, counts[j] < 20 ? counts[j] : 20, &state);
-        RoundTrip(counts[i], counts[j], MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_RAW, values, 1, &state);
-        RoundTrip(counts[i] + 1, counts[j], MUON_WIRE_PERROW, MUON_WIRE_INDICES_GAPS, values, counts[i], &state);
-        RoundTrip(counts[i], 1 + j % 3, MUON_WIRE_SIGNS, MUON_WIRE_INDICES_NONE, values, j % 4 == 0 ? 0 : counts[i] * (1 + j % 3), &state);
-        RoundTrip(1 + j % 3, counts[i], CORPUS_BLOCKS(2 + j % 7, 4 + (i + j) % 7), MUON_WIRE_INDICES_NONE, values, j % 5 == 4 ? 0 : counts[i] * (1 + j % 3), &state);
-        RoundTrip(1 + j % 3, counts[i], CORPUS_BLOCKS(2 + j % 7, 4 + (i + j) % 7), MUON_WIRE_INDICES_CODED, values, j % 5 == 4 ? 0 : counts[i] * (1 + j % 3), &state);
-        if (counts[j] <= 2 * counts[i]) RoundTrip(counts[i], 2, MUON_WIRE_SEEDED, MUON_WIRE_INDICES_NONE, values, counts[j], &state);
-        RoundTrip(counts[i], counts[j], MUON_WIRE_WHOLECOLUMNS, j % 2 == 0 ? MUON_WIRE_INDICES_BITMAP : MUON_WIRE_INDICES_GAPS, values, counts[j] < 20 ? counts[j] : 20, &state);
-        RoundTrip(counts[j], counts[i], MUON_WIRE_WHOLEROWS, j % 2 == 0 ? MUON_WIRE_INDICES_RAW : MUON_WIRE_INDICES_GAPS, values, counts[j] < 20 ? counts[j] : 20, &state);
-        RoundTrip(counts[i], counts[j], MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_GAPS, values, counts[j] < 20 ? counts[j] : 20, &state);
+    for (size_t k = 0; k < n * n; k++) {
+      const uint64_t i = counts[k / n], j = counts[k % n], least = i < j ? i : j, some = j < 20 ? j : 20, three = 1 + k % n % 3, length = 4 + (k / n + k % n) % 7;
+
+      if (j == 0) {
+        RoundTrip(i, 1, MUON_WIRE_DENSE, values, i, &state);
+        RoundTrip(i, 1, MUON_WIRE_DENSE, values, 0, &state);
       }
+      if (j <= i) {
+        RoundTrip(1, i, MUON_WIRE_SPARSE, values, j, &state);
+        RoundTrip(i, 1, MUON_WIRE_SPARSE, values, j, &state);
+      }
+      if (i * j < 5000) RoundTrip(i, j, MUON_WIRE_LOWRANK, values, least, &state);
+      RoundTrip(i, j, MUON_WIRE_LOWRANK, values, least > 0, &state);
+      RoundTrip(i, j, MUON_WIRE_TRIPLES, values, least > 2 ? 2 : least, &state);
+      if (j == 0) continue;
+      RoundTrip(i, j, MUON_WIRE_PERROW, values, i, &state);
+      RoundTrip(j, i, MUON_WIRE_PERCOLUMN, values, i, &state);
+      if (i > 0) RoundTrip(i, j, MUON_WIRE_PERROW, values, i - 1, &state);
+      RoundTrip(j, i + 2, MUON_WIRE_PERCOLUMN, values, i / 2 + 1, &state);
+      RoundTrip(i, j, MUON_WIRE_COLUMNS, values, some, &state);
+      RoundTrip(i, j, MUON_WIRE_COLUMNS, values, 1, &state);
+      RoundTrip(i, three, MUON_WIRE_SIGNS, values, k % n % 4 == 0 ? 0 : i * three, &state);
+      RoundTrip(three, i, CORPUS_BLOCKS(2 + k % n % 7, length), values, k % n % 5 == 4 ? 0 : i * three, &state);
+      if (j <= 2 * i) RoundTrip(i, 2, MUON_WIRE_SEEDED, values, j, &state);
+      RoundTrip(i, j, MUON_WIRE_WHOLECOLUMNS, values, some, &state);
+      RoundTrip(j, i, MUON_WIRE_WHOLEROWS, values, some, &state);
     }
     for (uint64_t i = 0; i < 40; i++) {
       const uint64_t rows = 1 + NextBits(&state) % 300, columns = 1 + NextBits(&state) % 300, count = NextBits(&state) % (rows * columns + 1);
 
-      RoundTrip(rows, columns, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, values, count, &state);
-      RoundTrip(rows, columns, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, values, count / 16, &state);
-      RoundTrip(rows, columns, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_GAPS, values, count, &state);
-      RoundTrip(rows, columns, MUON_WIRE_SPARSE | CORPUS_CROWDED, MUON_WIRE_INDICES_GAPS, values, count / 3, &state);
-      RoundTrip(rows, columns, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_GAPS, values, count / 16, &state);
+      RoundTrip(rows, columns, MUON_WIRE_SPARSE, values, count, &state);
+      RoundTrip(rows, columns, MUON_WIRE_SPARSE, values, count / 16, &state);
+      RoundTrip(rows, columns, MUON_WIRE_SPARSE | CORPUS_CROWDED, values, count / 3, &state);
+    }
+  }
+  /* Around the edges of chunks, for every density */
+  for (size_t k = 0; k < 3 * sizeof(sizes) / sizeof(sizes[0]); k++) {
+    const uint64_t d = sizes[k / 3], kept[] = {0, 1, d / 1000, d / 100, d / 10, d / 5, d / 3, 2 * d / 5, d / 2, d / 2 + 1, 2 * d / 3, 9 * d / 10, d - 1, d};
+    const unsigned values[] = {MUON_WIRE_VALUES_BF16, MUON_WIRE_VALUES_NATURAL, CORPUS_RESIDUALS};
+
+    for (size_t c = 0; c < 2 * sizeof(kept) / sizeof(kept[0]); c++) {
+      if (kept[c / 2] <= d) RoundTrip(1, d, MUON_WIRE_SPARSE | (c % 2 ? 2 * CORPUS_CROWDED : 0), values[k % 3], kept[c / 2], &state);
     }
   }
   printf("ok\n");

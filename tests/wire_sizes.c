@@ -5,6 +5,7 @@
 #include "wire_corpus.h"
 
 #define NO_MESSAGE UINT64_MAX
+#define NONE       UINT64_MAX
 
 static uint64_t Whole(uint64_t bits)
 {
@@ -38,58 +39,44 @@ static int IsChosen(const MuonWireMessage *header)
 }
 
 /* The bytes of a plain payload by the rules of src/wire/README.md, of what does not overflow; *positions: the codec that it must have */
-static uint64_t Expected(const MuonWireMessage *header, uint64_t rows, uint64_t columns, unsigned *positions)
+static uint64_t Expected(const MuonWireMessage *header, uint64_t m, uint64_t n, unsigned *positions)
 {
-  const uint64_t count = header->count;
-  uint64_t       most = rows * columns, width = 1, bytes, bitmap, raw;
-  int            whole = 0, kept = 0; /* all or nothing; numbers of what is kept */
-  Content        c;
+  const uint64_t count = header->count, all = m * n, shared = count > 0, shorter = m < n ? m : n, blocks = header->parameter, block = (uint64_t)16 << blocks / 16;
+  const struct {
+    int      whole;  /* all or nothing of what there is at most */
+    uint64_t most;   /* the count */
+    uint64_t kept;   /* what the positions number */
+    uint64_t length; /* of a line whose entries are codes */
+    uint64_t values[3];
+  } forms[14]    = {{1, all, NONE, NONE, {count}},
+                    {0, all, all, NONE, {count}},
+                    {0, shorter, NONE, NONE, {count * m, count * n}},
+                    {1, all, NONE, 1, {shared}},
+                    {0, shorter, NONE, NONE, {count, count * m, count * n}},
+                    {0, m, count < m ? m : NONE, n, {shared}},
+                    {0, n, count < n ? n : NONE, m, {shared}},
+                    {0, n, n, NONE, {count, count * m}},
+                    {0, all, NONE, NONE, {count}},
+                    {0, n, n, NONE, {count * m}},
+                    {0, m, m, NONE, {count * n}},
+                    {1, all, NONE, (uint64_t)1 << (blocks + 15) % 16, {(count + block - 1) / block}},
+                    {0, 0, NONE, NONE, {0}},
+                    {1, all, NONE, 1, {0}}};
+  uint64_t width = 1, bytes = header->kind == MUON_WIRE_SEEDED ? 8 : 0, bitmap, raw;
 
   *positions = MUON_WIRE_INDICES_NONE;
-  switch (header->kind) {
-  case MUON_WIRE_DENSE:
-  case MUON_WIRE_SIGNS:
-  case MUON_WIRE_BLOCKS:
-  case MUON_WIRE_VOTES:
-    whole = 1;
-    break;
-  case MUON_WIRE_SPARSE:
-    kept = 1;
-    break;
-  case MUON_WIRE_LOWRANK:
-  case MUON_WIRE_TRIPLES:
-    most = rows < columns ? rows : columns;
-    break;
-  case MUON_WIRE_PERROW:
-  case MUON_WIRE_WHOLEROWS:
-    most = rows;
-    kept = header->kind == MUON_WIRE_WHOLEROWS || count < rows;
-    break;
-  case MUON_WIRE_PERCOLUMN:
-  case MUON_WIRE_COLUMNS:
-  case MUON_WIRE_WHOLECOLUMNS:
-    most = columns;
-    kept = header->kind != MUON_WIRE_PERCOLUMN || count < columns;
-    break;
-  case MUON_WIRE_SEEDED:
-    break;
-  default:
-    return NO_MESSAGE;
+  if (header->kind >= 14 || header->kind == MUON_WIRE_GROUP || !IsChosen(header) || count > forms[header->kind].most) return NO_MESSAGE;
+  if (forms[header->kind].whole && count < all && (count > 0 || header->kind == MUON_WIRE_VOTES)) return NO_MESSAGE;
+  if (forms[header->kind].kept != NONE) {
+    bitmap     = Whole(forms[header->kind].kept);
+    raw        = count * WidthOf(forms[header->kind].kept);
+    *positions = raw < bitmap ? MUON_WIRE_INDICES_RAW : MUON_WIRE_INDICES_BITMAP;
+    bytes += raw < bitmap ? raw : bitmap;
   }
-  if (!IsChosen(header) || count > most || (whole && count < most && (count > 0 || header->kind == MUON_WIRE_VOTES))) return NO_MESSAGE;
-  memset(&c, 0, sizeof(c));
-  c.header  = *header;
-  c.rows    = rows;
-  c.columns = columns;
-  ContentShape(&c);
-  bitmap = Whole(c.numbered);
-  raw    = count * WidthOf(c.numbered);
-  if (kept) *positions = raw < bitmap ? MUON_WIRE_INDICES_RAW : MUON_WIRE_INDICES_BITMAP;
   if (*positions != header->indices) return NO_MESSAGE;
-  while ((uint64_t)1 << (width - 1) < c.length) width++;
-  bytes = (header->kind == MUON_WIRE_SEEDED ? 8 : 0) + (kept ? raw < bitmap ? raw : bitmap : 0);
-  if (c.lines > 0) bytes += c.planes * Whole(width * (c.lines / c.planes));
-  for (unsigned s = 0; s < 3; s++) bytes += BytesOf(header->values, c.section[s]);
+  while (forms[header->kind].length != NONE && (uint64_t)1 << (width - 1) < forms[header->kind].length) width++;
+  if (forms[header->kind].length != NONE) bytes += (header->kind == MUON_WIRE_VOTES ? header->parameter : 1) * Whole(width * count);
+  for (unsigned s = 0; s < 3; s++) bytes += BytesOf(header->values, forms[header->kind].values[s]);
   return bytes;
 }
 
@@ -206,21 +193,22 @@ static void PacketRefusedWith(unsigned char *packet, size_t length, const MuonWi
 /* The header of a packet, byte for byte, and the header that a receiver does not want */
 static void CheckPacket(void)
 {
-  Content        contents[2];
-  MuonWirePacket who, header, other;
-  unsigned char  bytes[36], *packet;
-  size_t         length;
-  uint64_t       state = 5;
+  CorpusPacket    from;
+  MuonWirePacket *who = &from.who, header, other;
+  unsigned char   bytes[36], *packet;
+  size_t          length;
+  uint64_t        state = 5;
 
-  who.sender    = 0x01020304u;
-  who.direction = 1;
-  who.status    = 0;
-  who.messages  = 0;
-  who.step      = UINT64_C(0x1122334455667788);
-  who.bytes     = 0;
-  ContentRandom(&contents[0], 17, 4, 6, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_VALUES_NATURAL, 5, &state);
-  ContentRandom(&contents[1], 18, 4, 6, MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_SINGLE, 2, &state);
-  packet = PacketOf(&who, contents, 2, &length);
+  memset(&from, 0, sizeof(from));
+  who->sender    = 0x01020304u;
+  who->direction = 1;
+  who->step      = UINT64_C(0x1122334455667788);
+  ContentRandom(&from.content[0], 17, 4, 6, MUON_WIRE_SPARSE, MUON_WIRE_VALUES_NATURAL, 5, &state);
+  ContentRandom(&from.content[1], 18, 4, 6, MUON_WIRE_LOWRANK, MUON_WIRE_VALUES_SINGLE, 2, &state);
+  from.messages = 2;
+  PacketWrite(&from, 0);
+  packet = from.packet;
+  length = from.length;
   /* bitmap 3, codes 45 bits: 6; P and Q 2 (4 + 6) values of 4 bytes */
   Check(length == 36 + 8 + 9 + 8 + 80, "%d bytes", (int)length);
 
@@ -228,12 +216,12 @@ static void CheckPacket(void)
   Put(bytes + 32, 4, MuonWireCRC32C(MuonWireCRC32C(0, bytes, 32), packet + 36, length - 36));
   Check(memcmp(packet, bytes, 36) == 0, "the header is not the format's");
 
-  Check(MuonWirePacketOpen(packet, length, &who, &header) == MUON_WIRE_OK, "a good packet");
-  Check(header.sender == who.sender && header.direction == 1 && header.status == 0 && header.messages == 2 && header.step == who.step && header.bytes == length - 36, "the header");
-  Check(PacketCheck(packet, length, &who, contents, 2) == MUON_WIRE_OK, "the messages");
+  Check(MuonWirePacketOpen(packet, length, who, &header) == MUON_WIRE_OK, "a good packet");
+  Check(header.sender == who->sender && header.direction == 1 && header.status == 0 && header.messages == 2 && header.step == who->step && header.bytes == length - 36, "the header");
+  Check(PacketCheck(packet, length, &from) == MUON_WIRE_OK, "the messages");
 
   for (int field = 0; field < 4; field++) {
-    other = who;
+    other = *who;
     if (field == 0) other.sender++;
     if (field == 1) other.direction = 0;
     if (field == 2) other.step++;
@@ -244,29 +232,26 @@ static void CheckPacket(void)
   /* A minor version is no reason to refuse */
   packet[5] = 9;
   Rectify(packet, length);
-  Check(PacketCheck(packet, length, &who, contents, 2) == MUON_WIRE_OK, "a minor version");
+  Check(PacketCheck(packet, length, &from) == MUON_WIRE_OK, "a minor version");
   packet[5] = 0;
   Rectify(packet, length);
   for (unsigned major = 0; major < 256; major++) {
-    if (major != 3) PacketRefusedWith(packet, length, &who, 4, 1, major, "a major version");
+    if (major != 3) PacketRefusedWith(packet, length, who, 4, 1, major, "a major version");
   }
-  for (unsigned b = 0; b < 8; b++) PacketRefusedWith(packet, length, &who, 7, 1, (uint64_t)1 << b, "a status with messages");
-  PacketRefused(packet, 0, &who, "nothing");
-  Rectify(packet, length);
-  Check(PacketCheck(packet, length, &who, contents, 2) == MUON_WIRE_OK, "a good packet, unchanged");
-  free(packet);
+  for (unsigned b = 0; b < 8; b++) PacketRefusedWith(packet, length, who, 7, 1, (uint64_t)1 << b, "a status with messages");
+  PacketRefused(packet, 0, who, "nothing");
+  Check(PacketCheck(packet, length, &from) == MUON_WIRE_OK, "a good packet, unchanged");
+  CorpusPacketDestroy(&from);
 
   /* Error packets and silence are the header alone */
+  from.messages = 0;
   for (uint32_t status = 0; status < 3; status++) {
-    who.status = status;
-    packet     = PacketOf(&who, NULL, 0, &length);
-    Check(length == 36, "%d bytes", (int)length);
-    Check(MuonWirePacketOpen(packet, length, &who, &header) == MUON_WIRE_OK, "status %d", (int)status);
-    Check(header.status == status && header.messages == 0 && header.bytes == 0, "status %d", (int)header.status);
-    free(packet);
+    who->status = status;
+    PacketWrite(&from, 0);
+    Check(from.length == 36, "%d bytes", (int)from.length);
+    Check(MuonWirePacketOpen(from.packet, 36, who, &header) == MUON_WIRE_OK && header.status == status && header.messages == 0 && header.bytes == 0, "status %d", (int)status);
+    CorpusPacketDestroy(&from);
   }
-  ContentFree(&contents[0]);
-  ContentFree(&contents[1]);
 }
 
 /* One bit at a time: the register holds the remainder of the division by the reflected polynomial */

@@ -5,14 +5,14 @@
    without: the same is accepted, and written.
 */
 #include "../wire_corpus.h"
-#include "muonwirewide.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Packed codes come back; the bits behind the last one are no part of them */
 static void ThereAndBack(unsigned width, uint64_t count, const unsigned char *packed)
 {
-  const uint64_t max = CodedMaxBytes(width, count), size = (width * count + 7) / 8;
+  /* Chunks that nothing makes shorter, and their heads */
+  const uint64_t size = (width * count + 7) / 8, max = size + 3 * (count / 65536 + 1);
   unsigned char *coded = (unsigned char *)Allocate((size_t)max), *back = (unsigned char *)Allocate((size_t)size);
   uint64_t       used  = 0;
   unsigned char *other = (unsigned char *)Allocate((size_t)max);

@@ -1,5 +1,5 @@
 /*
-   Any bytes as what a message says (codec of the values, form and codec of the positions, rows, columns,
+   Any bytes as what a message says (codec of the values, form, rows, columns,
    count, then values, entries and positions): it is encoded, is valid, decodes to what was said, and comes
    back from its shortest form.
 */
@@ -46,83 +46,60 @@ static double TakeValue(Input *input, unsigned values)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  static const unsigned forms[17]  = {MUON_WIRE_DENSE,   MUON_WIRE_LOWRANK, MUON_WIRE_SPARSE, MUON_WIRE_SPARSE,       MUON_WIRE_TRIPLES,   MUON_WIRE_PERROW, MUON_WIRE_PERCOLUMN, MUON_WIRE_COLUMNS, MUON_WIRE_SPARSE,
-                                      MUON_WIRE_COLUMNS, MUON_WIRE_SIGNS,   MUON_WIRE_SEEDED, MUON_WIRE_WHOLECOLUMNS, MUON_WIRE_WHOLEROWS, MUON_WIRE_BLOCKS, MUON_WIRE_BLOCKS,    MUON_WIRE_VOTES};
-  static const unsigned codecs[17] = {0,
-                                      0,
-                                      MUON_WIRE_INDICES_BITMAP,
-                                      MUON_WIRE_INDICES_RAW,
-                                      0,
-                                      MUON_WIRE_INDICES_BITMAP,
-                                      MUON_WIRE_INDICES_RAW,
-                                      MUON_WIRE_INDICES_BITMAP,
-                                      MUON_WIRE_INDICES_GAPS,
-                                      MUON_WIRE_INDICES_GAPS,
-                                      0,
-                                      0,
-                                      MUON_WIRE_INDICES_BITMAP,
-                                      MUON_WIRE_INDICES_GAPS,
-                                      0,
-                                      MUON_WIRE_INDICES_CODED,
-                                      0};
+  static const unsigned forms[13] = {MUON_WIRE_DENSE,   MUON_WIRE_LOWRANK, MUON_WIRE_SPARSE,       MUON_WIRE_SIGNS,     MUON_WIRE_TRIPLES, MUON_WIRE_PERROW, MUON_WIRE_PERCOLUMN,
+                                     MUON_WIRE_COLUMNS, MUON_WIRE_SEEDED,  MUON_WIRE_WHOLECOLUMNS, MUON_WIRE_WHOLEROWS, MUON_WIRE_BLOCKS,  MUON_WIRE_VOTES};
   Input                 input;
   Content               content, back;
+  const MuonWireLayout *layout = &content.layout;
   unsigned char        *message;
-  unsigned              values, kind, codec;
-  uint64_t              rows, columns, count, kept = 0;
+  unsigned              values, kind;
+  uint64_t              rows, columns, count, most, kept = 0, block;
   size_t                length;
 
   input.data = data;
   input.size = size;
   values     = (unsigned)Take(&input, 1) % 5;
-  kind       = (unsigned)Take(&input, 1) % 17;
+  kind       = forms[Take(&input, 1) % 13];
   rows       = Take(&input, 1) % 16;
   columns    = Take(&input, 1) % 16;
   count      = Take(&input, 2);
-  codec      = codecs[kind];
+  most       = rows * columns;
   memset(&content, 0, sizeof(content));
-  if (kind == 16) values = 0;
-  if (kind == 0 || kind == 10 || kind >= 14) count = count % 8 == 7 && kind != 16 ? 0 : rows * columns;
-  if (kind == 2 || kind == 3 || kind == 8 || kind == 11) count %= rows * columns + 1;
-  if (kind == 1 || kind == 4) count %= (rows < columns ? rows : columns) + 1;
-  if (kind == 5) count %= (columns > 0 ? rows : 0) + 1;
-  if (kind == 6) count %= (rows > 0 ? columns : 0) + 1;
-  if (kind == 7 || kind == 9 || kind == 12) count %= columns + 1;
-  if (kind == 13) count %= rows + 1;
-  if ((kind == 5 && count == rows) || (kind == 6 && count == columns)) codec = MUON_WIRE_INDICES_NONE;
+  if (kind == MUON_WIRE_VOTES) values = 0;
+  if (kind == MUON_WIRE_LOWRANK || kind == MUON_WIRE_TRIPLES) most = rows < columns ? rows : columns;
+  if (kind == MUON_WIRE_PERROW || kind == MUON_WIRE_WHOLEROWS) most = columns > 0 || kind == MUON_WIRE_WHOLEROWS ? rows : 0;
+  if (kind == MUON_WIRE_PERCOLUMN || kind == MUON_WIRE_COLUMNS || kind == MUON_WIRE_WHOLECOLUMNS) most = rows > 0 || kind != MUON_WIRE_PERCOLUMN ? columns : 0;
+  if (kind == MUON_WIRE_DENSE || kind == MUON_WIRE_SIGNS || kind == MUON_WIRE_BLOCKS || kind == MUON_WIRE_VOTES) count = count % 8 == 7 && kind != MUON_WIRE_VOTES ? 0 : most;
+  else count %= most + 1;
   content.header.layer     = 1;
-  content.header.kind      = (uint8_t)forms[kind];
-  content.header.indices   = (uint8_t)codec;
-  content.header.values    = (uint8_t)values;
-  content.header.parameter = kind == 16 ? (uint8_t)(1 + rows) : kind >= 14 ? MuonWireBlocksParameter(2 + (unsigned)(rows + columns) % 7, 4 + (unsigned)rows % 3) : 0;
+  content.header.kind      = (uint8_t)kind;
+  content.header.values    = (uint8_t)(values < MUON_WIRE_VALUES_CODED ? values : MUON_WIRE_VALUES_NATURAL);
+  content.header.parameter = kind == MUON_WIRE_VOTES ? (uint8_t)(1 + rows) : kind == MUON_WIRE_BLOCKS ? MuonWireBlocksParameter(2 + (unsigned)(rows + columns) % 7, 4 + (unsigned)rows % 3) : 0;
   content.header.count     = count;
   content.rows             = rows;
   content.columns          = columns;
   ContentAllocate(&content);
-  for (uint64_t i = 0; i < content.numbers; i++) {
+  block = layout->scales > 0 ? (uint64_t)16 << content.header.parameter / 16 : 0;
+  for (uint64_t i = 0; i < layout->values; i++) {
     content.values[i] = TakeValue(&input, values);
-    if (i < content.magnitudes) content.values[i] = content.values[i] != 0 ? fabs(content.values[i]) : 1;
-    if (i < content.scales) content.values[i] = fabs(content.values[i]);
+    if (i < layout->magnitudes) content.values[i] = content.values[i] != 0 ? fabs(content.values[i]) : 1;
+    if (i < layout->scales) content.values[i] = fabs(content.values[i]);
   }
-  if (kind == 11) content.seed = Take(&input, 8);
-  for (uint64_t i = 0; i < content.lines; i++) {
-    content.entries[i] = Take(&input, 1) % (2 * content.length);
-    if (content.block > 0 && (content.entries[i] == 1 || content.values[i / content.block] == 0)) content.entries[i] = 0;
+  content.seed = Take(&input, (unsigned)layout->seed);
+  for (uint64_t i = 0; i < layout->entries * layout->planes; i++) {
+    content.entries[i] = Take(&input, 1) % (2 * layout->length);
+    if (block > 0 && (content.entries[i] == 1 || content.values[i / block] == 0)) content.entries[i] = 0;
   }
   /* Gaps as far as they leave room for the positions behind */
-  for (uint64_t k = 0; HasPositions(&content.header) && kept < count; k++) {
-    k += Take(&input, 1) % (content.numbered - k - (count - kept) + 1);
+  for (uint64_t k = 0; kept < layout->positions; k++) {
+    k += Take(&input, 1) % (layout->numbered - k - (count - kept) + 1);
     content.positions[kept++] = k;
   }
-  ContentSettle(&content);
-  ContentMeasure(&content);
   length  = (size_t)MuonWireMessageBytes(&content.header);
   message = (unsigned char *)Allocate(length);
-  ContentEncode(&content, message);
-  Check(ContentDecode(&back, message, length, 1, rows, columns) == MUON_WIRE_OK, "kind %u, codec %u, %d of %d x %d", kind, values, (int)count, (int)rows, (int)columns);
-  Check(ContentEqual(&content, &back), "kind %u, codec %u, %d of %d x %d", kind, values, (int)count, (int)rows, (int)columns);
-  CheckCompact(message, length, &content.header, rows, columns);
+  Check(ContentEncode(&content, message) == length && ContentDecode(&back, message, length, 1, rows, columns) == MUON_WIRE_OK && ContentEqual(&content, &back), "kind %u, values %u: something else comes back", kind, values);
   ContentFree(&back);
+  Check(CheckMessage(message, length, 1, rows, columns) == MUON_WIRE_OK, "kind %u, values %u, %d of %d x %d", kind, values, (int)count, (int)rows, (int)columns);
   ContentFree(&content);
   free(message);
   return 0;

@@ -1,14 +1,11 @@
 """The wire format PMW1 a second time, written from src/wire/README.md and independent of the C code.
 
-    wire.py DIR                     check what tests/wire_oracle.c wrote into DIR
-    wire.py DIR --vectors PROGRAM   write DIR/vectors.txt, whose SHA-256 is wire_vectors.sha256 beside this file, and have tests/wire_oracle.c read it
-    wire.py --seeds DIR             write the seed corpora of the fuzzers, DIR/TARGET.corpus
+    wire.py DIR                   check what tests/wire_oracle.c wrote into DIR
+    wire.py DIR --wrong PROGRAM   write packets and sections that break a rule to DIR/wrong.txt, and have tests/wire_oracle.c refuse them
 """
 import copy
-import hashlib
 import math
 import os
-import random
 import struct
 import subprocess
 import sys
@@ -696,30 +693,6 @@ def decode_packet(data, sender, direction, step, layers):
     return status, [decode_message(piece, *layer) for piece, layer in zip(pieces, layers)]
 
 
-# ---- What this program gives to the C code
-
-def random_values(draw, values, number):
-    x = []
-    while len(x) < number:
-        if values == CODED:
-            x.append((-1.0) ** draw.getrandbits(1) * 2.0 ** -min(draw.randrange(8), draw.randrange(8)))
-            continue
-        if values == NATURAL:
-            code = draw.getrandbits(9)
-            if code % 256 == 255 or code == 256:
-                continue
-            x.append((-1.0) ** (code // 256) * 2.0 ** (code % 256 - 127) if code else 0.0)
-            continue
-        bits = draw.getrandbits(64)
-        if values == DOUBLE:
-            value = struct.unpack('<d', struct.pack('<Q', bits))[0]
-        else:
-            value = struct.unpack('<f', struct.pack('<I', bits & (0xFFFFFFFF if values == SINGLE else 0xFFFF0000)))[0]
-        if np.isfinite(value):
-            x.append(value)
-    return x
-
-
 def settled(message):
     """With the shorter of bitmap and raw positions, and plain codecs where the others are not shorter"""
     parts = Sections(message.form, message.parameter, message.rows, message.columns, message.count)
@@ -744,73 +717,9 @@ def compact(message):
     return settled(other)
 
 
-def random_message(draw, rows, columns, form, indices, values, count, parameter=0):
-    parts = Sections(form, parameter, rows, columns, count)
-    positions = sorted(draw.sample(range(parts.numbered), count)) if indices not in (NONE, LEVELS) else None
-    layer = draw.getrandbits(32)
-    x = random_values(draw, values, parts.number)
-    for k in range(parts.magnitudes):
-        x[k] = abs(x[k]) or 1.0
-    for k in range(parts.scales):
-        x[k] = abs(x[k]) if k % 3 != 1 else 0.0
-    codes = [draw.randrange(2 * parts.length) for _ in range(parts.entries)]
-    if indices == LEVELS:
-        codes = [code % draw.randrange(2, 2 * parts.length + 1) for code in codes]
-    if form == BLOCKS:
-        codes = [0 if code == 1 or x[k // 2 ** (4 + parameter // 16)] == 0 else code for k, code in enumerate(codes)]
-    return settled(Message(layer, rows, columns, form, indices, values, count, positions, x, codes, parameter, draw.getrandbits(64) if parts.seed else 0))
+# ---- What this program gives to the C code
 
-
-def good_packets():
-    draw = random.Random(1)
-    packets = [('example', 3, 0, 0, 7, [Message(0xF20C3F36, 2, 4, SPARSE, BITMAP, NATURAL, 2, [1, 6], [-2.0, 0.5])])]
-    for values, name in enumerate(('double', 'single', 'bf16', 'natural')):
-        messages = [random_message(draw, 3, 5, DENSE, NONE, values, 15), random_message(draw, 5, 11, SPARSE, BITMAP, values, 13), random_message(draw, 30, 20, SPARSE, RAW, values, 9), random_message(draw, 4, 3, LOWRANK, NONE, values, 2)]
-        packets.append((name, draw.getrandbits(32), values % 2, 0, draw.getrandbits(64), messages))
-    edges = [random_message(draw, 1, 1, SPARSE, RAW, NATURAL, 1), random_message(draw, 16, 16, SPARSE, RAW, BF16, 2), random_message(draw, 1, 257, SPARSE, RAW, BF16, 2), random_message(draw, 8, 8, SPARSE, BITMAP, BF16, 64)]
-    edges += [Message(5, 0, 3, SPARSE, BITMAP, SINGLE, 0, [], []), Message(6, 7, 3, SPARSE, RAW, SINGLE, 0, [], []), Message(7, 7, 3, LOWRANK, NONE, NATURAL, 0, None, []), Message(8, 0, 3, DENSE, NONE, DOUBLE, 0, None, [])]
-    packets.append(('edges', 0, 1, 0, 0, edges))
-    packets.append(('values', 1, 0, 0, 1, [Message(1, 2, 3, DENSE, NONE, DOUBLE, 6, None, [0.0, -0.0, 5e-324, -1.7976931348623157e308, 1.0, -1 / 3]),
-                                           Message(2, 2, 2, DENSE, NONE, SINGLE, 4, None, [-0.0, 2.0 ** -149, 2.0 ** 127, -1.5]),
-                                           Message(3, 1, 4, DENSE, NONE, BF16, 4, None, [-0.0, 2.0 ** -133, 2.0 ** 127 * 1.9921875, -1.5]),
-                                           Message(4, 1, 9, DENSE, NONE, NATURAL, 9, None, [0.0, 2.0 ** -126, 2.0 ** 127, -2.0 ** -126, -2.0 ** 127, 1.0, -1.0, 0.0, -2.0])]))
-    packets.append(('poison', 2, 0, 4, 9, []))
-    packets.append(('silent', 2, 0, 0, 9, []))
-    packets.append(('a row without entry', 3, 0, 0, 7, [Message(0xF20C3F36, 2, 4, PERROW, BITMAP, SINGLE, 1, [1], [2.5], [4])]))
-    for values, name in enumerate(('double', 'single', 'bf16', 'natural')):
-        messages = [random_message(draw, *what[:4], values, what[4]) for what in ((4, 3, TRIPLES, NONE, 2), (5, 11, PERROW, NONE, 5), (5, 11, PERROW, BITMAP, 3), (300, 2, PERROW, RAW, 7), (5, 11, PERCOLUMN, NONE, 11),
-                                                                                  (8, 11, PERCOLUMN, BITMAP, 9), (7, 300, PERCOLUMN, RAW, 3), (6, 9, COLUMNS, BITMAP, 4), (3, 20, COLUMNS, RAW, 1))]
-        packets.append(('steps of ' + name, 3, 1, 0, 7, messages))
-    lines = [random_message(draw, *what) for what in ((1, 1, PERROW, NONE, SINGLE, 1), (70, 1, PERCOLUMN, NONE, DOUBLE, 1), (9, 2 ** 20, PERROW, NONE, BF16, 9), (9, 2 ** 20 + 1, PERROW, NONE, BF16, 9), (1, 1, COLUMNS, RAW, NATURAL, 1))]
-    lines += [Message(form, 7, 3, form, NONE if form == TRIPLES else RAW, SINGLE, 0, None if form == TRIPLES else [], []) for form in (TRIPLES, PERROW, PERCOLUMN, COLUMNS)]
-    lines += [Message(9, 0, 3, PERROW, NONE, SINGLE, 0, None, []), Message(10, 0, 3, COLUMNS, BITMAP, SINGLE, 2, [0, 2], [1.0, 2.0])]
-    packets.append(('edges of steps', 0, 1, 0, 0, lines))
-    compact = [random_message(draw, *what) for what in ((8, 5, SPARSE, GAPS, SINGLE, 4), (17, 19, SPARSE, GAPS, CODED, 30), (17, 19, SPARSE, GAPS, BF16, 161), (17, 19, SPARSE, GAPS, BF16, 162), (17, 19, SPARSE, GAPS, CODED, 300), (17, 19, SPARSE, GAPS, SINGLE, 0),
-                                                       (3, 3, SPARSE, GAPS, SINGLE, 9), (1, 1026, DENSE, NONE, CODED, 1026), (1, 200, SPARSE, BITMAP, CODED, 120), (40, 30, LOWRANK, NONE, CODED, 3),
-                                                       (40, 30, TRIPLES, NONE, CODED, 4), (1, 1, DENSE, NONE, CODED, 1), (0, 1, DENSE, NONE, CODED, 0), (0, 1, SPARSE, GAPS, CODED, 0), (33, 9, COLUMNS, GAPS, CODED, 3))]
-    crowd = sorted(k for k in draw.sample(range(1100), 700) if k // 256 % 2 == 0)
-    assert gap_chunk(1100, crowd)[1] == 1
-    compact.append(settled(Message(9, 10, 110, SPARSE, GAPS, BF16, len(crowd), crowd, [1.0] * len(crowd))))
-    # Counts 68, 32, 68, 32 of 256 each are just crowded enough for stretches, 67 and 33 are not
-    for more, mode in ((68, 1), (67, 0)):
-        kept = sorted(256 * k + p for k in range(4) for p in draw.sample(range(256), more if k % 2 == 0 else 100 - more))
-        assert gap_chunk(1024, kept)[1] == mode
-        compact.append(Message(10 + mode, 8, 128, SPARSE, GAPS, NATURAL, 200, kept, [1.0] * 200))
-    packets.append(('compact', 3, 0, 0, 7, compact))
-    wide = [Message(1, 1, number, DENSE, NONE, CODED, number, None, [2.0 ** -(k % n) for k in range(number)]) for number, n in ((40, 1), (1024, 126), (500, 127), (32767, 5), (32768, 40), (40001, 70))]
-    wide += [Message(2, 1, 300, SPARSE, GAPS, SINGLE, 3, [0, 1, 299], [1.0] * 3), Message(3, 1, 300, SPARSE, GAPS, SINGLE, 1, [299], [1.0]), Message(4, 1, 300, SPARSE, GAPS, SINGLE, 299, list(range(299)), [1.0] * 299)]
-    packets.append(('compact edges', 3, 0, 0, 7, [settled(message) for message in wide]))
-    # One bit an entry, 1 where it is not negative; two levels and a sign in two blocks
-    packets.append(('signs', 3, 0, 0, 7, [Message(0xF20C3F36, 2, 4, SIGNS, NONE, SINGLE, 8, None, [0.75], [1, 1, 0, 1, 0, 0, 1, 1])]))
-    packets.append(('blocks', 3, 0, 0, 7, [Message(0xF20C3F36, 3, 6, BLOCKS, NONE, BF16, 18, None, [1.5, 2.0], [0, 6, 7, 2, 3, 4, 5, 0, 0, 0, 0, 0, 0, 0, 0, 6, 7, 0], 3)]))
-    for values, name in enumerate(('double', 'single', 'bf16', 'natural', 'coded')):
-        messages = [random_message(draw, *what[:4], values, *what[4:]) for what in ((5, 7, SIGNS, NONE, 35), (5, 7, SEEDED, NONE, 4), (6, 9, WHOLECOLUMNS, BITMAP, 4), (3, 20, WHOLECOLUMNS, RAW, 1), (30, 4, WHOLEROWS, GAPS, 5), (9, 4, WHOLEROWS, BITMAP, 5),
-                                                                                    (5, 11, BLOCKS, NONE, 55, values + 2), (7, 11, BLOCKS, NONE, 77, 8 - values + 16), (2, 3, BLOCKS, NONE, 6, 2 + 16 * 12), (9, 21, BLOCKS, LEVELS, 189, values + 2), (40, 30, BLOCKS, LEVELS, 1200, 8 - values + 16))]
-        packets.append(('signs and lines of ' + name, 3, 0, 0, 7, messages))
-    packets.append(('votes', 3, 0, 0, 7, [random_message(draw, *what) for what in ((1, 1, VOTES, NONE, DOUBLE, 1, 1), (1, 17, VOTES, NONE, DOUBLE, 17, 2), (3, 8, VOTES, NONE, DOUBLE, 24, 5), (1, 9, VOTES, NONE, DOUBLE, 9, 32), (1, 0, VOTES, NONE, DOUBLE, 0, 1))]))
-    nothing = [Message(form, 7, 3, form, NONE, SINGLE, 0, None, [], [], 4 if form == BLOCKS else 0, form * 2 ** 56 if form == SEEDED else 0) for form in (DENSE, SIGNS, SEEDED, BLOCKS)]
-    packets.append(('nothing', 3, 0, 0, 7, nothing + [Message(form, 7, 3, form, RAW, SINGLE, 0, [], []) for form in (WHOLECOLUMNS, WHOLEROWS)]))
-    return packets
+WHOLE = 99
 
 
 def bad_sections():
@@ -986,82 +895,18 @@ def bad_packets():
     return [(name, 2, 4, data) for name, data in small] + [(name, 20, 20, data) for name, data in large]
 
 
-def emit():
-    """One line of words for each packet, message and section; names have no blanks"""
-    lines = []
-
-    def words(*fields):
-        lines.append(' '.join(str(field) for field in fields))
-
-    def name_of(name):
-        return name.replace(' ', '_')
-
-    for name, sender, direction, status, step, messages in good_packets():
-        words('good', name_of(name), sender, direction, status, step, len(messages), encode_packet(sender, direction, status, step, messages).hex())
-        for m in messages:
-            positions = m.positions or []
-            words('message', m.layer, m.form, m.indices, m.values, m.parameter, m.rows, m.columns, m.count, m.seed)
-            words(len(positions), *positions)
-            words(len(m.entries), *m.entries)
-            words(len(m.x), *('%x' % bits for bits in m.x.view('<u8')))
-    for name, rows, columns, data in bad_packets():
-        words('bad', name_of(name), rows, columns, data.hex() or '-')
-    for name, width, entries, count, data in bad_sections():
-        words('section', name_of(name), width, entries, count, data.hex() or '-')
-    return '\n'.join(lines) + '\n'
+def wrong():
+    """Name, width (0 of gaps, WHOLE of a packet), rows or entries, columns or count, bytes of all that is to be refused"""
+    return [(name, WHOLE, rows, columns, data) for name, rows, columns, data in bad_packets()] + bad_sections()
 
 
-def vectors(folder, program):
-    text = emit()
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'wire_vectors.sha256')) as file:
-        expected = file.read().strip()
-    got = hashlib.sha256(text.encode()).hexdigest()
-    assert got == expected, 'the SHA-256 of the vectors is %s, expected %s' % (got, expected)
-    path = os.path.join(folder, 'vectors.txt')
+def write_wrong(folder, program):
+    path = os.path.join(folder, 'wrong.txt')
     with open(path, 'w') as file:
-        file.write(text)
-    done = subprocess.run([program, '-vectors', path], stdout=subprocess.PIPE, check=True)
-    assert done.stdout == b'%d vectors\n' % sum(line.startswith(('good', 'bad', 'section')) for line in text.splitlines()), done.stdout
-
-
-def seeds(folder):
-    draw = random.Random(2)
-
-    def write(target, name, data):
-        os.makedirs(os.path.join(folder, target + '.corpus'), exist_ok=True)
-        with open(os.path.join(folder, target + '.corpus', name.replace(' ', '_')), 'wb') as file:
-            file.write(data)
-
-    def write_gaps(number, positions):
-        head = struct.pack('<I', number)[:3] + struct.pack('<I', len(positions))[:3] + b'\0'
-        write('gaps', '%d_%d' % (number, len(positions)), head + encode_gaps(number, positions))
-
-    for number, kept in ((8, 2), (40, 4), (300, 30), (300, 290), (300, 140), (5000, 20), (70000, 100)):
-        write_gaps(number, sorted(draw.sample(range(number), kept)))
-    for number in (600, 1100, 66000):
-        write_gaps(number, [k for k in range(number) if k // 256 % 2 == 0 and draw.random() < .7])
-    for width in range(2, 10):
-        for number in (1, 40, 300 * width, 33000):
-            codes = [draw.randrange(2 ** width) & draw.randrange(2 ** width) for _ in range(number)]
-            codes = [0 if code == 1 or no_code(width, code) else code for code in codes]
-            for name, section in (('coded', encode_codes(codes, width)), ('packed', pack_bits(codes, width))):
-                write('coded', '%s%d_%d' % (name, width, number), struct.pack('<I', number)[:3] + bytes([width - 2]) + section)
-    for name, _, _, _, _, messages in good_packets():
-        for k, message in enumerate(messages):
-            if max(message.rows, message.columns) < 65536:
-                message.layer = 1
-                write('message', '%s%d' % (name, k), struct.pack('<HH', message.rows, message.columns) + message.encode())
-    forms = ((DENSE, NONE, 6), (SPARSE, BITMAP, 2), (LOWRANK, NONE, 1), (TRIPLES, NONE, 2), (PERROW, NONE, 2), (PERROW, BITMAP, 1),
-             (PERCOLUMN, NONE, 3), (PERCOLUMN, RAW, 2), (COLUMNS, BITMAP, 2), (SIGNS, NONE, 6), (SEEDED, NONE, 2), (WHOLECOLUMNS, BITMAP, 2),
-             (WHOLEROWS, RAW, 1), (BLOCKS, NONE, 6))
-    write('packet', 'poison', encode_packet(3, 0, 4, 7, []))
-    for values in range(4):
-        messages = [random_message(draw, 2, 3, form, indices, values, count, 4 if form == BLOCKS else 0) for form, indices, count in forms]
-        write('packet', '%d' % values, encode_packet(3, 0, 0, 7, messages))
-        write('group', '%d' % values, bytes([len(messages), 2, 3]) + encode_group(1, messages))
-    for values in range(6):
-        for kind in range(15):
-            write('roundtrip', '%d_%d' % (values, kind), bytes([values, kind, 2, 3, 2, 0]) + bytes(range(48)))
+        for name, width, rows, columns, data in wrong():
+            file.write('%s %d %d %d %s\n' % (name.replace(' ', '_'), width, rows, columns, data.hex() or '-'))
+    done = subprocess.run([program, '-wrong', path], stdout=subprocess.PIPE, check=True)
+    assert done.stdout == b'%d refused\n' % len(wrong()), done.stdout
 
 
 # ---- What the C code gives to this program
@@ -1084,69 +929,61 @@ def check(folder):
             packets[-1][2][-1][-1] = [float.fromhex(word) for word in line[1:]]
     assert len(packets) >= 15, 'too few packets'
     codecs = set()
-    for name, (sender, direction, status, step, number), messages in packets:
-        with open(os.path.join(folder, name + '.packet'), 'rb') as file:
-            data = file.read()
+    for name, (shortest, sender, direction, status, step, number), messages in packets:
         expected = [Message(layer, rows, columns, form, indices, values, count, positions if indices not in (NONE, LEVELS) else None, x, entries, parameter, seed) for layer, rows, columns, form, indices, values, count, parameter, seed, positions, entries, x in messages]
         assert number == len(expected), name
-        got_status, got = decode_packet(data, sender, direction, step, [(m.layer, m.rows, m.columns) for m in expected])
+        layers = [(m.layer, m.rows, m.columns) for m in expected]
+        data, group = (open(os.path.join(folder, name + suffix), 'rb').read() for suffix in ('.packet', '.group'))
+        got_status, got = decode_packet(data, sender, direction, step, layers)
         assert got_status == status, name
-        for i, (a, b) in enumerate(zip(got, expected)):
-            assert a.says(b), '%s: message %d says something else' % (name, i)
+        for i, (a, b, c) in enumerate(zip(got, expected, decode_group(group, 77, layers))):
+            assert a.says(b) and c.says(b), '%s: message %d says something else' % (name, i)
             codecs.add((a.form, a.indices, a.values))
+            short = compact(a)
+            assert not shortest or (a.indices, a.values) == (short.indices, short.values), '%s: message %d is not in the shortest codecs' % (name, i)
         assert encode_packet(sender, direction, status, step, expected) == data, '%s: encoded here it has other bytes' % name
-    assert len(codecs) == 97, 'only the codecs %s occur' % sorted(codecs)
+        assert encode_group(77, expected) == group, '%s: as a group it has other bytes' % name
+    assert len(codecs) == 108, 'only the codecs %s occur' % sorted(codecs)
     assert {form for form, indices, _ in codecs if indices == GAPS} == {SPARSE, PERROW, PERCOLUMN, COLUMNS, WHOLECOLUMNS, WHOLEROWS}, 'gaps'
     assert {form for form, _, values in codecs if values == CODED} == {DENSE, SPARSE, LOWRANK, TRIPLES, COLUMNS, SEEDED, WHOLECOLUMNS, WHOLEROWS, BLOCKS}, 'coded values'
-    assert {values for form, indices, values in codecs if indices == LEVELS} == {SINGLE, NATURAL, CODED}, 'coded entries'
+    assert {values for form, indices, values in codecs if indices == LEVELS} == {DOUBLE, SINGLE, NATURAL, CODED}, 'coded entries'
+    # The example of src/wire/README.md: the layer w, and w[0] and w[1] of it
+    parts = [Message(layer, 1, 4, SPARSE, BITMAP, NATURAL, 1, [place], [value]) for layer, place, value in ((0x0F052BA8, 1, -2.0), (0xD3028E9D, 2, 0.5))]
+    assert encode_group(0xF20C3F36, parts) == bytes.fromhex('363F0CF20C000216 A82B050F110301030280 019D8E02D3110301 03047E00'), 'the example'
 
     with open(os.path.join(folder, 'mutations.bin'), 'rb') as file:
         data = file.read()
-    cases = {name: (head, messages) for name, head, messages in packets}
-    names = [name for name, _, _ in packets]
     at = seen = accepted = 0
     while at < len(data):
         which, verdict, size = struct.unpack('<BBI', data[at:at + 6])
         packet = data[at + 6:at + 6 + size]
         at += 6 + size
-        (sender, direction, _, step, _), messages = cases[names[which]]
+        name, (_, sender, direction, _, step, _), messages = packets[which]
         try:
             decode_packet(packet, sender, direction, step, [message[:3] for message in messages])
             mine, why = 1, 'accepted'
         except Corrupt as reason:
             mine, why = 0, reason
-        assert mine == verdict, 'mutation %d of %s: %s here, %s there' % (seen, names[which], why, 'accepted' if verdict else 'refused')
+        assert mine == verdict, 'mutation %d of %s: %s here, %s there' % (seen, name, why, 'accepted' if verdict else 'refused')
         seen += 1
         accepted += mine
     assert seen >= 1000 and 0 < accepted < seen, 'mutations: %d, %d of them accepted' % (seen, accepted)
 
-    for name, sender, direction, status, step, messages in good_packets():
-        data = encode_packet(sender, direction, status, step, messages)
-        got_status, got = decode_packet(data, sender, direction, step, [(m.layer, m.rows, m.columns) for m in messages])
-        assert got_status == status and all(a.says(b) for a, b in zip(got, messages)), name
-    for name, rows, columns, data in bad_packets():
+    for name, width, rows, columns, data in wrong():
         try:
-            decode_packet(data, 3, 0, 7, [(0xF20C3F36, rows, columns)])
-        except Corrupt:
-            continue
-        raise AssertionError('accepted: ' + name)
-    for name, kind, entries, count, data in bad_sections():
-        try:
-            if kind == 0:
-                # A section may be followed by others: what it leaves is for the next, and here there is none
-                refuse_if(decode_gaps(entries, count, data)[1] != len(data), 'behind')
+            if width == WHOLE:
+                decode_packet(data, 3, 0, 7, [(0xF20C3F36, rows, columns)])
             else:
-                refuse_if(decode_codes(count, data, kind)[1] != len(data), 'behind')
+                # A section may be followed by others: what it leaves is for the next, and here there is none
+                refuse_if((decode_codes(columns, data, width) if width else decode_gaps(rows, columns, data))[1] != len(data), 'behind')
         except Corrupt:
             continue
         raise AssertionError('accepted: ' + name)
 
 
 def main():
-    if len(sys.argv) == 3 and sys.argv[1] == '--seeds':
-        seeds(sys.argv[2])
-    elif len(sys.argv) == 4 and sys.argv[2] == '--vectors':
-        vectors(sys.argv[1], sys.argv[3])
+    if len(sys.argv) == 4 and sys.argv[2] == '--wrong':
+        write_wrong(sys.argv[1], sys.argv[3])
     elif len(sys.argv) == 2 and not sys.argv[1].startswith('-'):
         check(sys.argv[1])
     else:

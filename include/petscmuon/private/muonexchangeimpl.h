@@ -48,7 +48,7 @@ typedef enum {
 } MuonExchangeOwnership;
 
 /*
-   What one worker owns: a shard of a layer, or a range of votes. cost is the work of an owner in any unit, by which owners are
+   What one worker owns: a shard of a layer, or a range of entries. cost is the work of an owner in any unit, by which owners are
    chosen; bytes and then names settle ties. Shapes are for MUON_EXCHANGE_ASSIGNMENT_BUCKETED
 */
 typedef struct {
@@ -62,7 +62,7 @@ struct _p_MuonExchange {
   MuonParameters         parameters;
   PetscMPIInt            nworkers, worker; /* how many workers there are, and which one this rank belongs to */
   PetscBool              typeset;          /* else the type is the default */
-  PetscBool              votes;            /* what is exchanged: bits that vote, or arrays and other messages */
+  PetscBool              counted;          /* what goes up: a bit of each entry, of which an owner counts those that are set; else arrays and other messages */
   PetscBool              summable;         /* or arrays that can be summed, when the mode was last resolved */
   MuonExchangeMode       mode;             /* where it is not set the default that was last resolved */
   MuonExchangeAssignment assignment;
@@ -118,10 +118,10 @@ typedef enum {
    that of each worker after ReduceWait; ArraysBegin down, after the status is known, the owner's into those of all others, which are there after ReduceEnd. Orders and
    Progress are those of sums.
 
-   Votes: MuonExchangeSetVotes() says that this is what goes up, which decides what type and mode are legal
-   and the default. MuonExchangeCutVotes() cuts the entries of n layers, layer k being start[k]..start[k+1],
+   Bits that are counted: MuonExchangeSetCounted() says that they are what goes up, which decides what type and mode are legal
+   and the default. MuonExchangeCutEntries() cuts the entries of n layers, layer k being start[k]..start[k+1],
    into as many items as the type owns one by one, item i being (*cut)[i]..(*cut)[i+1], which the caller
-   frees and gives to SetItems. In the mode reduce votes go up a tree whose
+   frees and gives to SetItems. In the mode reduce counts go up a tree whose
    ranks receive, and put and send, one message of at most max bytes, on the only item.
 
    MuonExchangeGatherRecords() gives every worker the records of all: count doubles each, all[worker * count ...].
@@ -151,8 +151,8 @@ PETSC_INTERN PetscErrorCode MuonExchangeGatherBegin(MuonExchange, PetscInt item,
 PETSC_INTERN MuonArray      MuonExchangeGatherGet(MuonExchange, PetscInt item, PetscMPIInt worker);
 PETSC_INTERN PetscErrorCode MuonExchangeArraysBegin(MuonExchange, MuonExchangeDirection, PetscInt item, const MuonArray *, void *all);
 PETSC_INTERN PetscErrorCode MuonExchangeReduceTyped(MuonExchange, PetscInt64 length, MPI_Datatype type, const void *in, void *out);
-PETSC_INTERN PetscErrorCode MuonExchangeSetVotes(MuonExchange, PetscBool);
-PETSC_INTERN PetscErrorCode MuonExchangeCutVotes(MuonExchange, PetscInt n, const PetscInt64 start[], PetscInt *items, PetscInt64 *cut[]);
+PETSC_INTERN PetscErrorCode MuonExchangeSetCounted(MuonExchange, PetscBool);
+PETSC_INTERN PetscErrorCode MuonExchangeCutEntries(MuonExchange, PetscInt n, const PetscInt64 start[], PetscInt *items, PetscInt64 *cut[]);
 PETSC_INTERN PetscErrorCode MuonExchangeTreeReceive(MuonExchange, PetscMPIInt from, size_t max, size_t *bytes, const unsigned char **message, MuonStatus *status);
 PETSC_INTERN PetscErrorCode MuonExchangeTreeSend(MuonExchange, PetscMPIInt to, size_t max, MuonStatus status);
 PETSC_INTERN PetscErrorCode MuonExchangeGatherRecords(MuonExchange, PetscInt count, const double record[], double all[]);

@@ -138,12 +138,12 @@ struct _n_MuonGroup {
 };
 
 /*
-   The operations of a group's shards in a step: the driver has those of a mean, muonvotes.h those of votes. create() and
+   The operations of a group's shards in a step: the driver has those of a mean, a type may have others. create() and
    destroy() are for group->data. setup() chooses the ways of messages, too. check() rejects, on all ranks, what a group cannot do, at set-up
    and in each step
 */
 struct _MuonGroupOps {
-  PetscBool votes; /* what legal types and modes of exchanges are looked up by */
+  const char *bits; /* of entries that go up and are counted, by their name in a view: no shard has an owner, every worker steps each; NULL where owners step */
   PetscErrorCode (*create)(Muon, MuonGroup);
   PetscErrorCode (*setup)(Muon, MuonGroup); /* owners, ways, sizes of messages, assembly */
   PetscErrorCode (*check)(Muon, MuonGroup);
@@ -395,18 +395,24 @@ static inline PetscBool MuonGroupSkips(const MuonGroup group)
   return group->nshards == 0 || MuonGroupRests(group) || MuonPortServes(group->shard->port) == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
 }
 
+/* Each shard has a worker that steps it */
+static inline PetscBool MuonGroupHasOwners(const MuonGroup group)
+{
+  return group->ops->bits == NULL ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /* In the group and its exchange */
 static inline PetscInt MuonShardNumber(const MuonShard *shard)
 {
   return (PetscInt)(shard - shard->group->shard);
 }
 
-/* This rank steps the shard, for all workers or as each of them does; votes have no owners */
+/* This rank steps the shard, for all workers or as each of them does */
 static inline PetscBool MuonShardOwns(const MuonShard *shard)
 {
   const MuonExchange exchange = shard->group->exchange;
 
-  if (shard->group->ops->votes || MuonPortServes(shard->port) == PETSC_FALSE) return PETSC_FALSE;
+  if (MuonGroupHasOwners(shard->group) == PETSC_FALSE || MuonPortServes(shard->port) == PETSC_FALSE) return PETSC_FALSE;
   return exchange->owner[MuonShardNumber(shard)] == exchange->worker ? PETSC_TRUE : PETSC_FALSE;
 }
 

@@ -2,14 +2,14 @@
 
 /*
    The legal ways up by their first letters, the default first: of arrays that can be summed, of other
-   messages, and of votes. A row for each MuonExchangeOwnership, then one for exchanges in which every worker owns all.
+   messages, and of bits that are counted. A row for each MuonExchangeOwnership, then one for exchanges in which every worker owns all.
    MuonExchangeSetMode() prints the same table.
 */
 static const char *const MuonExchangeLegal[4][3] = {{"rag", "g", "g"}, {"rg", "g", "gr"}, {"", "", "g"}, {"ag", "g", "ga"}};
 
 static const char *MuonExchangeGetLegal_Private(MuonExchange exchange, PetscBool summable)
 {
-  return MuonExchangeLegal[exchange->everywhere ? 3 : (int)exchange->ownership][exchange->votes ? 2 : (summable ? 0 : 1)];
+  return MuonExchangeLegal[exchange->everywhere ? 3 : (int)exchange->ownership][exchange->counted ? 2 : (summable ? 0 : 1)];
 }
 
 PetscErrorCode MuonExchangeCreate(MPI_Comm comm, MuonExchange *exchange)
@@ -47,7 +47,7 @@ PetscErrorCode MuonExchangeCreate(MPI_Comm comm, MuonExchange *exchange)
   Level: intermediate
 
   Note:
-  The default is layerwise. For votes (`MUONSIGN`) it is range, or replicated with at most two workers.
+  The default is layerwise. For bits that are counted (`MUONSIGN`) it is range, or replicated with at most two workers.
 
 .seealso: `MuonExchange`, `MuonExchangeType`, `MuonExchangeGetType()`, `MuonExchangeRegister()`
 @*/
@@ -92,20 +92,20 @@ PetscErrorCode MuonExchangeGetType(MuonExchange exchange, MuonExchangeType *type
 
 PetscErrorCode MuonExchangeSetDefaultType_Private(MuonExchange exchange)
 {
-  const MuonExchangeType votes = exchange->nworkers > 2 ? MUONEXCHANGERANGE : MUONEXCHANGEREPLICATED;
+  const MuonExchangeType counted = exchange->nworkers > 2 ? MUONEXCHANGERANGE : MUONEXCHANGEREPLICATED;
 
   PetscFunctionBegin;
   if (exchange->typeset) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonExchangeSetType(exchange, exchange->votes ? votes : MUONEXCHANGELAYERWISE));
+  PetscCall(MuonExchangeSetType(exchange, exchange->counted ? counted : MUONEXCHANGELAYERWISE));
   exchange->typeset = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonExchangeSetVotes(MuonExchange exchange, PetscBool votes)
+PetscErrorCode MuonExchangeSetCounted(MuonExchange exchange, PetscBool counted)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
-  exchange->votes    = votes;
+  exchange->counted  = counted;
   exchange->summable = PETSC_TRUE;
   PetscCall(MuonExchangeSetDefaultType_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -162,7 +162,7 @@ PetscErrorCode MuonExchangeSetFromOptions(MuonExchange exchange)
   Notes:
   These are the legal modes and the defaults\:
 .vb
-                  messages that can be summed (identity)    other messages    votes (MUONSIGN)
+                  messages that can be summed (identity)    other messages    bits (MUONSIGN)
                   reduce     allreduce   gather             gather            reduce   allreduce   gather
     star          default    -           legal              default           legal    -           default
     layerwise     default    legal       legal              default           -        -           default
@@ -235,7 +235,7 @@ PetscErrorCode MuonExchangeResolveMode(MuonExchange exchange, PetscBool summable
   PetscCall(MuonExchangeSetDefaultType_Private(exchange));
   legal = MuonExchangeGetLegal_Private(exchange, summable);
   type  = ((PetscObject)exchange)->type_name;
-  PetscCheck(legal[0] != '\0', comm, PETSC_ERR_SUP, "Option -%smuon_exchange_type %s is for votes, -%smuon_type sign; anything else needs star, layerwise or replicated", prefix, type, prefix);
+  PetscCheck(legal[0] != '\0', comm, PETSC_ERR_SUP, "Option -%smuon_exchange_type %s is for bits that are counted, -%smuon_type sign; anything else needs star, layerwise or replicated", prefix, type, prefix);
   exchange->summable = summable;
   PetscCall(MuonExchangeGetMode(exchange, mode));
   PetscCall(MuonParametersPut((PetscObject)exchange, "mode", (double)*mode));
@@ -245,7 +245,7 @@ PetscErrorCode MuonExchangeResolveMode(MuonExchange exchange, PetscBool summable
     if (choices[0] != '\0') PetscCall(PetscStrlcat(choices, ", ", sizeof(choices)));
     PetscCall(PetscStrlcat(choices, MuonExchangeModes[m], sizeof(choices)));
   }
-  if (exchange->votes) culprit = "votes";
+  if (exchange->counted) culprit = "bits that are counted";
   else if (summable) culprit = "messages that can be summed";
   SETERRQ(comm, PETSC_ERR_SUP, "Option -%smuon_exchange_mode %s is not legal with -%smuon_exchange_type %s and %s; legal here: %s", prefix, MuonExchangeModes[*mode], prefix, type, culprit != NULL ? culprit : "these messages", choices);
 }

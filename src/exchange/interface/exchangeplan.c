@@ -1,11 +1,11 @@
 #include "../muonexchangepackets.h"
 
 /*
-   Owners of items: shards of layers, or ranges of votes. Every worker computes their owners itself, without a message.
+   Owners of items: shards of layers, or ranges of entries. Every worker computes their owners itself, without a message.
 */
 
 /* Ranges are cut at whole words, so that no more is padded than where one worker has all */
-PetscErrorCode MuonExchangeCutVotes(MuonExchange exchange, PetscInt n, const PetscInt64 start[], PetscInt *items, PetscInt64 *cut[])
+PetscErrorCode MuonExchangeCutEntries(MuonExchange exchange, PetscInt n, const PetscInt64 start[], PetscInt *items, PetscInt64 *cut[])
 {
   const PetscInt64 entries = start[n], words = (entries + 63) / 64;
 

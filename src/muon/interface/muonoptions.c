@@ -286,8 +286,8 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
   kj is `MuonWithAuxAdam` of K. Jordan's repository, torch is `torch.optim.Muon` with `torch.optim.AdamW`, both with
   their defaults. algoperf is the entry of the Muon team to AlgoPerf with its numbers for PyTorch; its variants were
   tried with it. ef21 is the paper's run of EF21-Muon with Top-15% and natural values up. signmuon and signmuon-1step
-  vote with polar factors. signmuon-1step clips the gradients of all layers at the norm 1 (Table 1 of its paper).
-  signadam and signsgd vote with the directions adam and gradient of `MUONSIGN`. The update is that of `-sign_update`.
+  have the direction polar of `MUONSIGN`. signmuon-1step clips the gradients of all layers at the norm 1 (Table 1 of its paper).
+  signadam and signsgd have its directions adam and gradient. The update is that of `-sign_update`.
   The learning rates of modded-nanogpt and dmuon, and the scales of the layers for scion and ef21, depend on the model
   and are left to the user. Blank fields are the library's defaults.
 

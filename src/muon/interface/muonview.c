@@ -36,7 +36,7 @@ static PetscErrorCode MuonDescribeMessages_Private(const MuonShard *shard, size_
     if (both[k] != NULL) PetscCall(MuonCompressorDescribe_Private(both[k], 100, one[k]));
     if (both[k] != NULL && both[k]->factors && shard->port->ranges != NULL) PetscCall(PetscSNPrintf(one[k] + strlen(one[k]), 40, " (V %d times)", shard->group->grid->size));
   }
-  if (shard->group->ops->votes) PetscCall(PetscStrncpy(text, "votes", length));
+  if (shard->group->ops->bits != NULL) PetscCall(PetscStrncpy(text, shard->group->ops->bits, length));
   else PetscCall(PetscSNPrintf(text, length, "up %s, down %s", one[0], one[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -141,7 +141,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   if (muon->exchange != NULL && (muon->exchange->nitems > 0 || MuonRoundsDepth(muon) == 1 || muon->setupcalled == PETSC_FALSE)) PetscCall(MuonExchangeView(muon->exchange, viewer));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     const MuonGroup group = muon->group[g], before = g > 0 ? muon->group[g - 1] : NULL;
-    const PetscBool other = (before != NULL && before->ops->votes) || group->depth > (before == NULL ? 1 : before->depth) ? PETSC_TRUE : PETSC_FALSE;
+    const PetscBool other = (before != NULL && before->ops->bits != NULL) || group->depth > (before == NULL ? 1 : before->depth) ? PETSC_TRUE : PETSC_FALSE;
 
     if (other && MuonGroupFollows(muon, group) == PETSC_FALSE) PetscCall(MuonExchangeView(group->exchange, viewer)); /* of means, beside votes; of another depth */
   }

@@ -103,7 +103,7 @@ PetscErrorCode MuonGroupSetUpAssembly_Private(Muon muon, MuonGroup group, const 
     most += MuonBlocksCount_Private(&group->shard[k].layer->blocks);
     PetscCall(MuonShardGetAssembly_Private(muon, &group->shard[k], 0, &kind, &flops)); /* errors arise on all ranks, not only on owners */
     PetscCheck(group->grid->nworkers == 1 || replicated == PETSC_FALSE || kind != MUON_ASSEMBLY_GRAM, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
-               "-%smuon_assembly gram of layer \"%s\": with -%smuon_exchange_type replicated, and of votes whose majority is scaled, every worker computes the step, and sums on different ranks may differ in their last bits; expected allgather "
+               "-%smuon_assembly gram of layer \"%s\": with -%smuon_exchange_type replicated, and wherever every worker computes the step, sums on different ranks may differ in their last bits; expected allgather "
                "or owner",
                MuonPrefix(muon), ((PetscObject)group->shard[k].layer)->name, MuonPrefix(muon));
   }

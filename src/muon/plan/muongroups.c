@@ -7,21 +7,21 @@
 */
 
 /*
-   The optimizer's options for the ranks of a position; for means beside votes, the defaults if the options are for votes only. A
+   The optimizer's options for the ranks of a position; for means, the defaults if the options are for counted bits only. A
    single worker has no exchange: it owns all
 */
-static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid, PetscBool votes, MuonExchange *exchange)
+static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid, const MuonGroupOps *ops, MuonExchange *exchange)
 {
-  const PetscBool alone = muon->nested != NULL || (grid->size > 1 && grid->nworkers == 1) ? PETSC_TRUE : PETSC_FALSE;
-  MuonExchange    all   = muon->exchange;
+  const PetscBool counted = ops->bits != NULL ? PETSC_TRUE : PETSC_FALSE, alone = muon->nested != NULL || (grid->size > 1 && grid->nworkers == 1) ? PETSC_TRUE : PETSC_FALSE;
+  MuonExchange    all = muon->exchange;
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeCreate(muon->nested != NULL ? PETSC_COMM_SELF : grid->size > 1 ? grid->across : PetscObjectComm((PetscObject)muon), exchange));
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)*exchange, (PetscObject)muon, 1));
   PetscCall(PetscObjectSetOptionsPrefix((PetscObject)*exchange, ((PetscObject)muon)->prefix));
-  PetscCall(MuonExchangeSetVotes(*exchange, votes));
+  PetscCall(MuonExchangeSetCounted(*exchange, counted));
   if (alone) PetscCall(MuonExchangeSetType(*exchange, MUONEXCHANGEREPLICATED));
-  else if (all->typeset && (votes || all->ownership != MUON_EXCHANGE_OWNERSHIP_RANGES)) PetscCall(MuonExchangeSetType(*exchange, ((PetscObject)all)->type_name));
+  else if (all->typeset && (counted || all->ownership != MUON_EXCHANGE_OWNERSHIP_RANGES)) PetscCall(MuonExchangeSetType(*exchange, ((PetscObject)all)->type_name));
   if (MuonParametersIsSet((PetscObject)all, "mode") && alone == PETSC_FALSE) PetscCall(MuonExchangeSetMode(*exchange, all->mode));
   PetscCall(MuonParametersAssign((PetscObject)*exchange, "assignment", (double)all->assignment));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -82,10 +82,10 @@ static PetscErrorCode MuonCreateGroup_Private(Muon muon, PetscInt n, const MuonG
   for (PetscInt k = 0; k < n; k++) PetscCall(MuonShardSetUp_Private(muon, &group->shard[k], group, muon->layer[key[k].at[LAYER]], key[k].at));
   for (PetscInt g = 0; g < muon->ngroups; g++) free = muon->group[g]->exchange == muon->exchange ? PETSC_FALSE : free;
   if (free) {
-    PetscCall(MuonExchangeSetVotes(muon->exchange, group->ops->votes));
+    PetscCall(MuonExchangeSetCounted(muon->exchange, group->ops->bits != NULL ? PETSC_TRUE : PETSC_FALSE));
     PetscCall(PetscObjectReference((PetscObject)muon->exchange));
     group->exchange = muon->exchange;
-  } else PetscCall(MuonCreateExchange_Private(muon, grid, group->ops->votes, &group->exchange));
+  } else PetscCall(MuonCreateExchange_Private(muon, grid, group->ops, &group->exchange));
   if (group->ops->create != NULL) PetscCall((*group->ops->create)(muon, group));
   muon->group[muon->ngroups++] = group;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -111,7 +111,7 @@ PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
   if (muon->ngroups == 0) PetscCall(MuonCreateGroup_Private(muon, 0, &none, mean));
   for (PetscInt g = 0; g < muon->ngroups; g++) carries = muon->group[g]->exchange == muon->exchange ? PETSC_TRUE : carries;
   if (carries == PETSC_FALSE) {
-    PetscCall(MuonExchangeSetVotes(muon->exchange, PETSC_FALSE));
+    PetscCall(MuonExchangeSetCounted(muon->exchange, PETSC_FALSE));
     PetscCall(MuonExchangeSetItems(muon->exchange, 0, NULL)); /* the status alone */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -141,7 +141,7 @@ PetscErrorCode MuonDestroyGroups_Private(Muon muon)
 
 PetscBool MuonGroupFitsArrays(const MuonGroup group, int down)
 {
-  if (group->ops->votes) return PETSC_FALSE;
+  if (MuonGroupHasOwners(group) == PETSC_FALSE) return PETSC_FALSE;
   for (PetscInt k = 0; k < group->nshards; k++) {
     const MuonArray state = MuonShardStateShape(&group->shard[k]);
 

@@ -42,9 +42,9 @@ PetscErrorCode MuonRoundsCheck_Private(Muon muon)
   for (PetscInt p = 0; p < muon->nshards && muon->rounds->delay_correction; p++) {
     const MuonShard *shard = &muon->shard[p];
 
-    PetscCheck(shard->group->depth == 1 || (shard->group->ops->votes == PETSC_FALSE && shard->downlink == MUON_DOWNLINK_WEIGHTS), comm, PETSC_ERR_SUP,
+    PetscCheck(shard->group->depth == 1 || (MuonGroupHasOwners(shard->group) && shard->downlink == MUON_DOWNLINK_WEIGHTS), comm, PETSC_ERR_SUP,
                "-%smuon_delay_correction: layer \"%s\" is moved by %s, which no server can correct; expected false, or weights that come from a server", prefix, ((PetscObject)shard->layer)->name,
-               shard->group->ops->votes ? "votes" : "-ef21_downlink step");
+               MuonGroupHasOwners(shard->group) ? "-ef21_downlink step" : shard->group->ops->bits);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

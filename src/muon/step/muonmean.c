@@ -104,4 +104,4 @@ static PetscErrorCode MuonSetUp_Mean(Muon muon, MuonGroup group)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const MuonGroupOps MuonGroupMean = {PETSC_FALSE, NULL, MuonSetUp_Mean, NULL, NULL, MuonServers_Mean, NULL, NULL, NULL};
+const MuonGroupOps MuonGroupMean = {NULL, NULL, MuonSetUp_Mean, NULL, NULL, MuonServers_Mean, NULL, NULL, NULL};

@@ -119,7 +119,7 @@ typedef struct {
   MuonGroup   group;
   MuonRecord *record;
   MuonStatus *status;
-  double     *length;  /* of votes, by items */
+  double     *length;  /* a number for each item, where the group's operations have one */
   void       *Xnew[2]; /* by memory: scratch for new weights of the shard whose outputs come */
 } MuonServing;
 PETSC_INTERN MuonArray      MuonItemPart(const MuonItem *, const MuonArray *rows);

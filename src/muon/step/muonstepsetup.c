@@ -101,7 +101,7 @@ static PetscErrorCode MuonCheckSharp_Private(Muon muon, const MuonShard *shard)
 
   PetscFunctionBegin;
   if (layer->ops->applylmo == NULL || layer->step != MUON_STEP_SHARP) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(shard->group->ops->votes == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_step sharp of layer \"%s\": -%smuon_type %s makes steps of its own, expected lmo", MuonPrefix(muon), ((PetscObject)layer)->name,
+  PetscCheck(MuonGroupHasOwners(shard->group), PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_step sharp of layer \"%s\": -%smuon_type %s makes steps of its own, expected lmo", MuonPrefix(muon), ((PetscObject)layer)->name,
              MuonPrefix(muon), ((PetscObject)muon)->type_name);
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &spectral));
@@ -124,7 +124,7 @@ static PetscErrorCode MuonCheckSlots_Private(Muon muon, const MuonShard *shard)
   if (shard->port->ranges != NULL) PetscCall(MuonParametersCheckType((PetscObject)layer, offsetof(struct _p_MuonLayer, onrows), NULL, "needs a matrix on one rank, and the rows of this one are spread"));
   for (int place = MUON_SLOT_BEFORE; place < MUON_SLOT_MOVE && key == NULL; place++) key = MuonLayerHasSlot(layer, (MuonSlotPlace)place);
   if (key == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(shard->group->ops->votes == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_%s: -%smuon_type %s makes steps of its own, expected none, or another type of the optimizer", MuonPrefix(muon),
+  PetscCheck(MuonGroupHasOwners(shard->group), PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_%s: -%smuon_type %s makes steps of its own, expected none, or another type of the optimizer", MuonPrefix(muon),
              ((PetscObject)layer)->name, key, MuonPrefix(muon), ((PetscObject)muon)->type_name);
   PetscCheck(shard->port->ranges == NULL || MuonLayerIsEntries(layer) == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
              "-%smuon_layer_%s_%s: the layer is a slice of a vector on %d ranks, which have entries of it and not rows; expected none, or a layer of rows", MuonPrefix(muon), ((PetscObject)layer)->name, key, layer->ranks);
@@ -169,7 +169,7 @@ static PetscErrorCode MuonCheckPairs_Private(Muon muon, const MuonShard *shard)
 
   PetscFunctionBegin;
   if (!layer->shape.pairs) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(shard->group->ops->votes == PETSC_FALSE, comm, PETSC_ERR_SUP, "Layer \"%s\" is complex: -%smuon_type %s votes on signs, expected another", name, prefix, ((PetscObject)muon)->type_name);
+  PetscCheck(MuonGroupHasOwners(shard->group), comm, PETSC_ERR_SUP, "Layer \"%s\" is complex: -%smuon_type %s makes steps of its own, of signs; expected another", name, prefix, ((PetscObject)muon)->type_name);
   PetscCheck(shard->port->ranges == NULL, comm, PETSC_ERR_SUP, "Layer \"%s\" is complex: its rows are spread over %d ranks, expected another -%smuon_exchange_type", name, shard->group->grid->size, prefix);
   PetscCheck(muon->state_precision <= MUON_STATE_PRECISION_SINGLE, comm, PETSC_ERR_SUP, "Layer \"%s\" is complex: -%smuon_state_precision %s is of real matrices, expected native or single", name, prefix, MuonStatePrecisions[muon->state_precision]);
   PetscCheck(muon->weight_decay_style != MUON_WEIGHT_DECAY_CAUTIOUS, comm, PETSC_ERR_SUP, "Layer \"%s\" is complex: -%smuon_weight_decay_style cautious compares signs, expected decoupled or coupled", name, prefix);

@@ -75,13 +75,13 @@ def geometric(errors):
   return 10 ** mean, 10 ** (mean - half), 10 ** (mean + half)
 
 
-def carry_out(doc, name, report, study, own):
+def carry_out(doc, name, report, study, own, seeds=5):
   """The main program of the study with that name: runs what is missing, unless --report is given, and reports. own is {option: (default, help)} beside those of all studies."""
   parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("--program", default="./" + name)
   for key, (default, text) in own.items():
     parser.add_argument(key, type=type(default), default=default, help=text)
-  parser.add_argument("--seeds", type=int, default=5)
+  parser.add_argument("--seeds", type=int, default=seeds)
   parser.add_argument("--minutes", type=float, default=math.inf, help="begin no run after this time")
   parser.add_argument("--store", default=STORE, help="folder that has, or gets, %s.csv and the report" % name)
   parser.add_argument("--machine", default="", help="what lines say of the machine")

@@ -1,6 +1,6 @@
 #include <petscmuon/private/muonexchangeimpl.h> /*I "petscmuonexchange.h" I*/
 
-/* MuonExchangeCutVotes() makes an item for each worker */
+/* MuonExchangeCutEntries() makes an item for each worker */
 static PetscErrorCode MuonExchangeAssign_Range(MuonExchange exchange)
 {
   PetscFunctionBegin;
@@ -14,9 +14,9 @@ static PetscErrorCode MuonExchangeAssign_Range(MuonExchange exchange)
   Level: intermediate
 
   Notes:
-  It is for votes (`MUONSIGN`), because votes on different entries are independent. Up, every worker sends each other
-  worker the bits of that worker's range (`MPI_Alltoall()` of the sizes, `MPI_Alltoallv()`), and counts the votes on
-  its own range. Down, all workers get the bits of all ranges (`MPI_Allgather()` of the sizes, `MPI_Allgatherv()`).
+  It is for bits that are counted (`MUONSIGN`), because entries are independent of each other. Up, every worker sends
+  each other worker the bits of that worker's range (`MPI_Alltoall()` of the sizes, `MPI_Alltoallv()`), and counts those
+  of its own range. Down, all workers get the bits of all ranges (`MPI_Allgather()` of the sizes, `MPI_Allgatherv()`).
 
   With J workers and d entries, one bit each in both directions, a worker passes (1 + 1/J) d/8 bytes to MPI, with its
   own part, and about a hundred bytes for each worker. The bits do not grow with the number of workers, and all workers

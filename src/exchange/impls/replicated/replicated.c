@@ -10,7 +10,7 @@
   of their arrays (one `MPI_Iallreduce()` a layer), or, uncompressed, their arrays (one `MPI_Iallgather()` a layer). Down, nothing is sent. All
   workers compute the same message, and each applies its own.
 
-  Votes are sent to all workers as bits, or summed as integers in one `MPI_Iallreduce()`.
+  Bits that are counted (`MUONSIGN`) are sent to all workers, or summed as integers in one `MPI_Iallreduce()`.
 
   Every worker does all work of the servers. Most implementations of Muon do this. It is right if that work is small.
 

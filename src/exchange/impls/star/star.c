@@ -10,8 +10,9 @@
   arrays are summed there (one `MPI_Ireduce()` a layer). Down, the packet of worker 0 is broadcast.
   Uncompressed arrays are sent without packets, by one `MPI_Igather()` a layer up and one `MPI_Ibcast()` down.
 
-  Votes are sent up by gather, or by reduce along a binomial tree. These are the parameter server and the tree of the
-  SignMuon paper. A message in the tree counts votes in as few bits as the number of workers below it needs.
+  Bits that are counted (`MUONSIGN`) are sent up by gather, or by reduce along a binomial tree. These are the parameter
+  server and the tree of the SignMuon paper. A message in the tree has counts of as few bits as the number of workers
+  below it needs.
 
   This is the parameter server of the EF21-Muon paper. Worker 0 receives what all workers send and does all
   work of the servers.

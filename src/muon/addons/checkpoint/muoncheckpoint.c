@@ -160,7 +160,7 @@ static PetscErrorCode MuonLoaded_Private(Muon muon)
   distributed in another way, because rows are found by their indices in the layer. With the same number of workers
   each gets its own state. With another number, or other weights of `MuonSetWorkerWeight()`, the weights and the
   servers' state are the same, and each worker gets the mean of the workers' state. This keeps the mean over the
-  workers up to rounding, but not the votes of `MUONSIGN`. A basis of `MUONCOMPRESSORPOWERSGD` starts anew on other
+  workers up to rounding, but not the steps of `MUONSIGN`. A basis of `MUONCOMPRESSORPOWERSGD` starts anew on other
   workers or with another distribution of rows. The totals of `MuonGetTraffic()`, summed over the ranks, continue.
 
   Options that differ from those of the checkpoint are listed; the current values apply. See `MuonSetRestart()` for

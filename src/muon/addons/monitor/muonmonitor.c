@@ -37,7 +37,7 @@ static PetscErrorCode MuonGetColumns_Private(Muon muon, PetscInt step, PetscReal
     const MuonShard *shard = &sent->shard[p];
     const double     J = shard->group->exchange->nworkers, bits = (MuonGroupRests(shard->group) ? 0.0 : 32.0) * (double)shard->rows * (double)MuonLayerColumns(shard->layer) * MuonPortCountRanks(shard->port) / sent->size;
 
-    if (shard->group->ops->votes == PETSC_FALSE && (sent != muon && shard->layer->inner != NULL ? shard->layer->inner : shard->layer)->ops->applylmo != NULL) dual = PETSC_TRUE;
+    if (MuonGroupHasOwners(shard->group) && (sent != muon && shard->layer->inner != NULL ? shard->layer->inner : shard->layer)->ops->applylmo != NULL) dual = PETSC_TRUE;
     fp32[0] += MuonGroupKeepsOwn(shard->group) ? bits * (J - 1) / J : bits;
     fp32[1] += bits * (J - 1) / J;
   }
@@ -172,7 +172,7 @@ static PetscInt MuonMonitorMoved_Private(Muon muon)
 
 /*
    The loss over the steps, if it is a number, and bars of the layers: mean bytes sent by a rank, and lags if they are measured.
-   Layers that vote are sent together and have none
+   Layers without owners are sent together and have none
 */
 static PetscErrorCode MuonMonitorDraw_Private(Muon muon, PetscInt step, PetscReal loss, PetscViewer viewer)
 {
@@ -260,17 +260,17 @@ static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
 
   Notes:
   A viewer of type `PETSCVIEWERDRAW` shows a line graph of the loss over the steps, and bars of the step's layers\: bytes up and
-  down, and with `-ef21_monitor_compression` the lags in the Frobenius norm. Layers that vote have no bars.
+  down, and with `-ef21_monitor_compression` the lags in the Frobenius norm. Layers whose bits are counted (`MUONSIGN`) have no bars.
 
   The loss is left out without a routine of `MuonSetObjectiveAndGradient()`, as in a program with its own loop.
   The rate is that of `MuonGetRate()`. If no layer has the optimizer `lmo`, it is the rate of the first layer.
 
   The dual norm is the sum over the layers of <G,-D>, with G the LMO's input and D its point\: the fastest decrease of
-  the loss in the product of the unit balls. It is left out if all layers vote or have another optimizer.
+  the loss in the product of the unit balls. It is left out if all layers are those of `MUONSIGN` or have another optimizer.
 
   Bits are means over the ranks of what the network carries, with the headers of messages and without messages of a rank to itself. `MuonGetTraffic()`
   counts all messages. The ratios compare them with the same messages in fp32, 32 bits an entry. The value of `MuonSetValidation()` follows in steps
-  that have one. With `MUONSIGN` the agreement follows (`MuonSignGetAgreement()`), with `-muon_measure_update_rms` the largest root mean square of an
+  that have one. With `MUONSIGN` the score of the step follows, with `-muon_measure_update_rms` the largest root mean square of an
   update and its layer.
 
 .seealso: `Muon`, `MuonMonitorSet()`, `MuonGetGradientDualNorm()`, `MuonGetTraffic()`

@@ -14,7 +14,7 @@ static PetscErrorCode MuonVotesSetItems_Private(MuonGroup group)
   MuonExchangeItem *item;
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeCutVotes(group->exchange, group->nshards, votes->start, &votes->nitems, &votes->cut));
+  PetscCall(MuonExchangeCutEntries(group->exchange, group->nshards, votes->start, &votes->nitems, &votes->cut));
   for (PetscInt k = 0; k < group->nshards; k++) {
     PetscCall(PetscStrlen(group->shard[k].name, &one));
     length += one + 1;
@@ -192,4 +192,4 @@ static PetscErrorCode MuonServers_Votes(Muon muon, MuonGroup group, MuonRecord *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const MuonGroupOps MuonGroupVotes = {PETSC_TRUE, MuonCreate_Votes, MuonSetUp_Votes, MuonCheck_Votes, MuonIsRowwise_Votes, MuonServers_Votes, MuonGetMemory_Votes, MuonDestroy_Votes, "agreement"};
+const MuonGroupOps MuonGroupVotes = {"votes", MuonCreate_Votes, MuonSetUp_Votes, MuonCheck_Votes, MuonIsRowwise_Votes, MuonServers_Votes, MuonGetMemory_Votes, MuonDestroy_Votes, "agreement"};
