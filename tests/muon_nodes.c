@@ -16,7 +16,7 @@ static PetscErrorCode CheckCosts(Problem *p, Problem *q)
     PetscCall(MuonGetCost_Private(q->muon, types[t], MUON_EXCHANGE_MODE_GATHER, &other, &legal[1]));
     /* Owners are balanced among the layers of one home, and homes send arrays, layer by layer, side by side */
     PetscCheck(legal[0] == legal[1] && (t == 1 || PetscAbsReal((PetscReal)(one.bytes - other.bytes)) <= 1e-6 * other.bytes) &&
-                 (one.rounds == other.rounds || ((p->muon->group[0]->arrays[0] || p->muon->group[0]->arrays[1]) && one.rounds < other.rounds)),
+                 (one.rounds == other.rounds || ((MuonShardSendsAsIs(p->muon->group[0]->shard) || MuonShardComesAsIs(p->muon->group[0]->shard)) && one.rounds < other.rounds)),
                PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes in %g rounds are predicted, expected %g in %g", types[t], one.bytes, one.rounds, other.bytes, other.rounds);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

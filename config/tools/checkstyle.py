@@ -26,7 +26,7 @@ MAX_LINES, MAX_FUNCTION_LINES, MAX_FILES = 700, 80, 18
 WITHOUT_PETSC = ("wire", "file", "transport", "kernels")
 WITHOUT_MPI = ("wire", "file", "kernels")
 # Headers in include/ whose names do not begin with their room; muonexport.h is of all rooms
-HEADERS = ((r"petscmuon(sys|version|impl|compat)\.h|muonparameter\.h", "sys"), (r"muon(array|kernels\w+)\.h", "kernels"), (r"muonvotes\.h", "muon"), (r"muonexport\.h", None))
+HEADERS = ((r"petscmuon(sys|version|impl|compat)\.h|muonparameter\.h", "sys"), (r"muon(array|kernels\w+)\.h", "kernels"), (r"muon(votes|port)\.h", "muon"), (r"muonexport\.h", None))
 # Written by make; no room's
 GENERATED_HEADERS = ("petscmuonconf.h", "petscmuonbuild.h")
 COMPAT = "petscmuoncompat.h"

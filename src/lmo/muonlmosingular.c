@@ -1,4 +1,3 @@
-#include <petscmuon/private/muonlmosingular.h>
 #include <petscmuon/private/muonlmoimpl.h>
 #include "../kernels/array/muonlmokernels.h"
 

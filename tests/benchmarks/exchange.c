@@ -120,21 +120,21 @@ static long long AssemblyBytes(const Task *task, long *calls)
   const PetscMPIInt s = task->shard, me = task->position;
   const MuonGroup   group = task->muon->group[0];
   long long         bytes = 0, *to, *from;
-  const PetscInt    chunk = group->assembly->chunk;
+  const PetscInt    chunk = group->server->assembly->chunk;
   PetscBool         owners;
 
   PetscCallAbort(PETSC_COMM_SELF, PetscMalloc2(s, &to, s, &from));
-  for (PetscInt k = 0; k < group->nitems; k += chunk) {
+  for (PetscInt k = 0; k < group->server->nitems; k += chunk) {
     long long all = 0;
 
     PetscCallAbort(PETSC_COMM_SELF, PetscArrayzero(to, s));
     PetscCallAbort(PETSC_COMM_SELF, PetscArrayzero(from, s));
-    owners = group->item[k].kind == MUON_ASSEMBLY_OWNER ? PETSC_TRUE : PETSC_FALSE;
-    for (PetscInt i = k; i < PetscMin(k + chunk, group->nitems); i++) {
-      const PetscMPIInt owner = group->assembly->owner[i];
+    owners = group->server->item[k].kind == MUON_ASSEMBLY_OWNER ? PETSC_TRUE : PETSC_FALSE;
+    for (PetscInt i = k; i < PetscMin(k + chunk, group->server->nitems); i++) {
+      const PetscMPIInt owner = group->server->assembly->owner[i];
       PetscInt          l     = 0;
 
-      while (task->layer[l] != group->item[i].shard->layer) l++;
+      while (task->layer[l] != group->server->item[i].shard->layer) l++;
       if (owners == PETSC_FALSE) all += RowBytes(task, l, me);
       else if (owner != me) to[owner] += RowBytes(task, l, me);
       for (PetscMPIInt r = 0; r < s && owners == PETSC_TRUE && owner == me; r++) from[r] += r == me ? 0 : RowBytes(task, l, r);
@@ -371,11 +371,11 @@ static PetscErrorCode GetBalance(const Task *task, PetscLogDouble *balance)
     PetscCall(MuonLayerGetFlops(task->layer[l], &flops));
     if (owner == rank || owner < 0) work += flops;
   }
-  for (PetscInt i = 0; task->shard > 1 && i < task->muon->group[0]->nitems; i++) {
-    const MuonItem *item = &task->muon->group[0]->item[i];
+  for (PetscInt i = 0; task->shard > 1 && i < task->muon->group[0]->server->nitems; i++) {
+    const MuonItem *item = &task->muon->group[0]->server->item[i];
     PetscLogDouble  flops;
 
-    owner = task->muon->group[0]->assembly->owner[i];
+    owner = task->muon->group[0]->server->assembly->owner[i];
     PetscCall(MuonLayerGetFlops(item->shard->layer, &flops));
     if (item->kind == MUON_ASSEMBLY_ALLGATHER || owner == task->position) work += flops;
   }

@@ -103,5 +103,3 @@ PETSC_INTERN PetscErrorCode MuonPolarMonitor_Private(MuonPolar, double sign, con
    gathered on its first one
 */
 PETSC_EXTERN PetscErrorCode MuonPolarExact_Private(MuonPolar, PetscInt n, MuonPolarTask *const[]);
-/* Those of one object, in as many calls as memory and shapes ask for; changes the order */
-PETSC_INTERN PetscErrorCode MuonPolarCompute_Private(PetscInt n, const MuonPolar[], MuonPolarTask[]);

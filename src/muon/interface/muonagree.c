@@ -173,7 +173,7 @@ PetscErrorCode MuonCompareRows_Private(Muon muon, PetscInt stride, PetscInt weig
     for (PetscInt l = 0; l < muon->nlayers; l++) rows[l] = mine[stride * l + weights];
     PetscCallMPI(MPI_Bcast(rows, (PetscMPIInt)muon->nlayers, MPI_UNSIGNED, 0, muon->grid[p]->across));
     for (PetscInt l = 0; l < muon->nlayers; l++) {
-      if (muon->place[l].grid == p && muon->layer[l]->ranks > 1) first[stride * l + weights] = rows[l];
+      if (muon->place[l][MUON_PLACE_GRID] == p && muon->layer[l]->ranks > 1) first[stride * l + weights] = rows[l];
     }
   }
   PetscCall(PetscFree(rows));

@@ -55,7 +55,7 @@ const MuonParameter MuonParameters_Private[] = {
   ROW_OF("assembly_assignment", ENUM, assembly.assignment, 0, 0, 0, MuonExchangeAssignments, MUON_PARAMETER_FIXED, "How the owners of matrices are chosen"),
   ROW_OF("assembly_chunk", INT, assembly.chunk, PETSC_DETERMINE, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Matrices that travel together, by default as many as a worker has ranks"),
   ROW_OF("assembly_warmup", INT, assembly.warmup, 5, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Chunks of matrices that are in flight at once"),
-  ROW(INT, node_size, 1, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Ranks of a node that are one worker for layers on one rank, auto: all of each node"),
+  ROW_OF("node_size", INT, ports.node_size, 1, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Ranks of a node that are one worker for layers on one rank, auto: all of each node"),
   LATE(INT, delay, 0, 0, 1, NULL, MUON_PARAMETER_FIXED, "Steps between the gradients of LMO layers and the step along them"),
   LATE(BOOL, delay_correction, 0, 0, 1, NULL, MUON_PARAMETER_FIXED, "Add to a late step by how much it differs from the one before"),
   INT(max_steps, 1000, 0, 0, "Steps of MuonSolve() and of the schedule"),

@@ -96,9 +96,9 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall((*muon->group[g]->ops->setup)(muon, muon->group[g]));
   PetscCall(MuonExchangeSetUp(muon->exchange));
   for (PetscInt p = 0; p < muon->nshards; p++) {
-    if (MuonNeedsMomentum_Private(muon, muon->shard[p].layer) == PETSC_FALSE) muon->shard[p].layer->keepsmomentum = PETSC_FALSE;
+    if (MuonNeedsMomentum_Private(muon, muon->shard[p].layer) == PETSC_FALSE) muon->shard[p].layer->driver->keepsmomentum = PETSC_FALSE;
     PetscCall(MuonShardSetUpState_Private(muon, &muon->shard[p]));
-    if (MuonGroupIsAway(muon->shard[p].group) == PETSC_FALSE) PetscCall(MuonShardMakeState_Private(muon, &muon->shard[p]));
+    if (MuonPortServes(muon->shard[p].port)) PetscCall(MuonShardMakeState_Private(muon, &muon->shard[p]));
   }
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     if (muon->group[g]->ops->check != NULL) PetscCall((*muon->group[g]->ops->check)(muon, muon->group[g]));

@@ -50,13 +50,13 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     const MuonGroup group = muon->group[g];
 
-    if (group->exchange != muon->exchange && group->rests == PETSC_FALSE) {
+    if (group->exchange != muon->exchange && MuonGroupRests(group) == PETSC_FALSE) {
       PetscCall(MuonExchangeGetSentBytes(group->exchange, &bytes, &own));
       muon->traffic.mpi += bytes;
       muon->traffic.own += own;
     }
-    if (group->assembly == NULL) continue;
-    PetscCall(MuonAssemblyGetSentBytes(group->assembly, &bytes, &own));
+    if (group->server == NULL) continue;
+    PetscCall(MuonAssemblyGetSentBytes(group->server->assembly, &bytes, &own));
     muon->traffic.mpi += bytes;
     muon->traffic.own += own;
   }
@@ -409,7 +409,7 @@ PetscErrorCode MuonGetTraffic(Muon muon, MuonTraffic *traffic)
 
 PetscErrorCode MuonGetAllWeights_Private(MuonLayer layer, MuonArray *W, MuonArray *X)
 {
-  const MuonShard *shard  = (const MuonShard *)layer->shard;
+  const MuonShard *shard  = MuonShardOf(layer);
   PetscBool        edited = PETSC_FALSE;
 
   PetscFunctionBegin;

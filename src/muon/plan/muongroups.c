@@ -29,19 +29,17 @@ static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid,
 
 /* What layers are sorted by: those of a group differ in the last number alone, and means come behind the type's operations */
 enum {
-  DEPTH,
-  PHASE,
-  GRID,
-  HOME,
-  MEAN,
+  MEAN = MUON_PLACES, /* behind the place */
   LAYER,
   KEYS
 };
-typedef PetscInt MuonGroupKey[KEYS];
+typedef struct {
+  PetscInt at[KEYS];
+} MuonGroupKey;
 
 static int MuonCompareKeys_Private(const void *a, const void *b, void *ctx)
 {
-  const PetscInt *one = (const PetscInt *)a, *other = (const PetscInt *)b;
+  const PetscInt *one = ((const MuonGroupKey *)a)->at, *other = ((const MuonGroupKey *)b)->at;
   int             k = 0;
 
   while (k < LAYER && one[k] == other[k]) k++;
@@ -54,11 +52,10 @@ static PetscErrorCode MuonGetGroupKeys_Private(Muon muon, MuonGroupKey key[])
 
   PetscFunctionBegin;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    const MuonLayer layer = muon->layer[l];
-    /* What is no step in a norm ball needs a gradient, of which there is a mean */
-    const MuonGroupKey own = {muon->place[l].depth, layer->phase, muon->place[l].grid, muon->place[l].home, layer->ops->applylmo != NULL && muon->ops->lmogroup != NULL ? 0 : 1, l};
-
-    if (layer->frozen == PETSC_FALSE) PetscCall(PetscArraycpy(key[n++], own, KEYS));
+    if (muon->layer[l]->frozen) continue;
+    PetscCall(PetscArraycpy(key[n].at, muon->place[l], MUON_PLACES));
+    key[n].at[MEAN]    = muon->layer[l]->ops->applylmo != NULL && muon->ops->lmogroup != NULL ? 0 : 1; /* what is no step in a norm ball needs a gradient, of which there is a mean */
+    key[n++].at[LAYER] = l;
   }
   if (n > 1) PetscCall(PetscTimSort(n, key, sizeof(*key), MuonCompareKeys_Private, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -70,20 +67,19 @@ static PetscErrorCode MuonGetGroupKeys_Private(Muon muon, MuonGroupKey key[])
 */
 static PetscErrorCode MuonCreateGroup_Private(Muon muon, PetscInt n, const MuonGroupKey key[], const MuonGroupOps *mean)
 {
-  MuonWorkerGrid grid = muon->grid[key[0][GRID]];
+  MuonWorkerGrid grid = muon->grid[key->at[MUON_PLACE_GRID]];
   MuonGroup      group;
-  PetscBool      free = grid->size == 1 && muon->nested == NULL && key[0][DEPTH] == 1 ? PETSC_TRUE : PETSC_FALSE; /* no group has the optimizer's exchange */
+  PetscBool      free = grid->size == 1 && muon->nested == NULL && key->at[MUON_PLACE_DEPTH] == 1 ? PETSC_TRUE : PETSC_FALSE; /* no group has the optimizer's exchange */
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&group));
-  group->ops     = key[0][MEAN] ? mean : muon->ops->lmogroup;
+  group->ops     = key->at[MEAN] ? mean : muon->ops->lmogroup;
   group->grid    = grid;
-  group->home    = (PetscMPIInt)key[0][HOME];
-  group->depth   = key[0][DEPTH];
+  group->depth   = key->at[MUON_PLACE_DEPTH];
   group->nshards = n;
   group->shard   = muon->shard + muon->nshards;
   muon->nshards += n;
-  for (PetscInt k = 0; k < n; k++) PetscCall(MuonShardSetUp_Private(muon, &group->shard[k], group, muon->layer[key[k][LAYER]]));
+  for (PetscInt k = 0; k < n; k++) PetscCall(MuonShardSetUp_Private(muon, &group->shard[k], group, muon->layer[key[k].at[LAYER]], key[k].at));
   for (PetscInt g = 0; g < muon->ngroups; g++) free = muon->group[g]->exchange == muon->exchange ? PETSC_FALSE : free;
   if (free) {
     PetscCall(MuonExchangeSetCounted(muon->exchange, group->ops->bits != NULL ? PETSC_TRUE : PETSC_FALSE));
@@ -98,7 +94,7 @@ static PetscErrorCode MuonCreateGroup_Private(Muon muon, PetscInt n, const MuonG
 /* There is one at least */
 PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
 {
-  const MuonGroupKey none    = {1, 0, 0, -1, 1, 0};
+  const MuonGroupKey none    = {{1, 0, 0, -1, 1, 0}};
   PetscBool          carries = PETSC_FALSE;
   MuonGroupKey      *key;
 
@@ -108,7 +104,7 @@ PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
   PetscCall(PetscMalloc1(muon->nactive, &key));
   PetscCall(MuonGetGroupKeys_Private(muon, key));
   for (PetscInt first = 0, end; first < muon->nactive; first = end) {
-    for (end = first + 1; end < muon->nactive && memcmp(key[end], key[first], LAYER * sizeof(PetscInt)) == 0;) end++;
+    for (end = first + 1; end < muon->nactive && memcmp(key[end].at, key[first].at, LAYER * sizeof(PetscInt)) == 0;) end++;
     PetscCall(MuonCreateGroup_Private(muon, end - first, key + first, mean));
   }
   PetscCall(PetscFree(key));
@@ -130,8 +126,9 @@ PetscErrorCode MuonDestroyGroups_Private(Muon muon)
 
     if (group->ops->destroy != NULL) PetscCall((*group->ops->destroy)(group));
     PetscCall(MuonExchangeDestroy(&group->exchange));
-    PetscCall(MuonAssemblyDestroy(&group->assembly));
-    PetscCall(PetscFree(group->item));
+    if (group->server != NULL) PetscCall(MuonAssemblyDestroy(&group->server->assembly));
+    if (group->server != NULL) PetscCall(PetscFree(group->server->item));
+    PetscCall(PetscFree(group->server));
     PetscCall(PetscFree(group));
   }
   PetscCall(PetscFree(muon->group));
@@ -142,6 +139,17 @@ PetscErrorCode MuonDestroyGroups_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscBool MuonGroupFitsArrays(const MuonGroup group, int down)
+{
+  if (MuonGroupHasOwners(group) == PETSC_FALSE) return PETSC_FALSE;
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    const MuonArray state = MuonShardStateShape(&group->shard[k]);
+
+    if (state.memory != MUON_HOST || MuonArrayEntries(&state) > INT_MAX || (down ? MuonShardComesAsIs(&group->shard[k]) : MuonShardSendsAsIs(&group->shard[k])) == PETSC_FALSE) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
+
 PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
 {
   MuonExchangeItem *items;
@@ -149,6 +157,8 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
   char              culprit[256] = "";
   MuonArray         shape;
   size_t           *up, *down, bytes[2];
+  MuonExchangeMode  mode;
+  PetscInt          lossy = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(group->nshards, &items, group->nshards, &up, group->nshards, &down));
@@ -168,28 +178,11 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
   PetscCall(MuonExchangeSetItems(group->exchange, group->nshards, items));
   PetscCall(MuonExchangeSetUp(group->exchange));
   PetscCall(MuonExchangeSetMaxBytes(group->exchange, up, down));
-  PetscCall(MuonExchangeResolveMode(group->exchange, summable, culprit, &group->mode));
-  if (summable == PETSC_FALSE && group->home <= 0 && group->grid->size > 1 && group->grid->nworkers == 1)
+  PetscCall(MuonExchangeResolveMode(group->exchange, summable, culprit, &mode));
+  while (lossy < muon->nshards && muon->shard[lossy].up->assignment) lossy++; /* of the optimizer, which is said once */
+  if (summable == PETSC_FALSE && muon->shard[lossy].group == group && group->grid->size > 1 && group->grid->nworkers == 1)
     PetscCall(MuonNotice(PetscObjectComm((PetscObject)muon), "PetscMuon warning: %s sends messages from the one worker that all ranks are to itself, which saves nothing\n", culprit));
-  group->no_downlink = PETSC_TRUE;
-  group->arrays[0] = group->arrays[1] = PETSC_TRUE;
-  for (PetscInt k = 0; k < group->nshards; k++) {
-    MuonShard      *shard = &group->shard[k];
-    const MuonArray state = MuonShardStateShape(shard);
-    const PetscBool fits  = state.memory == MUON_HOST && MuonArrayEntries(&state) <= INT_MAX ? PETSC_TRUE : PETSC_FALSE;
-    PetscBool       asis;
-
-    shard->replicated   = group->exchange->everywhere;
-    shard->layer->alone = muon->nested != NULL ? PETSC_TRUE : PETSC_FALSE;
-    shard->layer->owner = shard->replicated ? -1 : group->exchange->owner[k];
-    /* One worker makes no message for itself of weights as they are */
-    asis = shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down->assignment && MuonCompressorValuesOf(shard->down) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
-    if (shard->replicated == PETSC_FALSE && (group->exchange->nworkers > 1 || asis == PETSC_FALSE)) group->no_downlink = PETSC_FALSE;
-    if (shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down->assignment == PETSC_FALSE) group->no_downlink = PETSC_FALSE;
-    if (fits == PETSC_FALSE || MuonShardSendsAsIs(shard) == PETSC_FALSE) group->arrays[0] = PETSC_FALSE;
-    if (fits == PETSC_FALSE || asis == PETSC_FALSE) group->arrays[1] = PETSC_FALSE;
-  }
-  if (MuonGroupSendsArrays(group, 1)) group->no_downlink = PETSC_TRUE;
+  for (PetscInt k = 0; k < group->nshards; k++) group->shard[k].layer->driver->owner = group->exchange->everywhere ? -1 : group->exchange->owner[k];
   PetscCall(PetscFree3(items, up, down));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -20,7 +20,7 @@ PetscErrorCode MuonShardFind(Muon muon, MuonLayer layer, MuonShard **shard)
 {
   PetscFunctionBegin;
   PetscCheck(muon->setupcalled, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "Call MuonSetUp() first");
-  *shard = (MuonShard *)layer->shard;
+  *shard = MuonShardOf(layer);
   PetscCheck(*shard != NULL && (*shard)->muon == muon, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\" is frozen or of another optimizer", ((PetscObject)layer)->name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -75,38 +75,30 @@ PetscErrorCode MuonFindName_Private(Muon muon, PetscInt slots, const PetscInt ta
 }
 
 /* The rows of a layer that this rank's position in a worker has */
-PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup group, MuonLayer layer)
+PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup group, MuonLayer layer, const MuonPlace place)
 {
   const MuonWorkerGrid grid = group->grid;
-  MuonPort            *port;
   char                 name[192];
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(&port));
-  PetscCall(PetscMalloc1(grid->size, &port->counts));
+  PetscCall(MuonPortCreate_Private(layer, grid, place, &shard->port));
   PetscCall(PetscCalloc1(group->depth, &shard->round));
-  shard->muon          = muon;
-  shard->layer         = layer;
-  shard->group         = group;
-  port->shard          = shard;
-  port->request        = MPI_REQUEST_NULL;
-  layer->shard         = shard;
-  shard->port          = port;
-  shard->rows          = MuonLayerRows(layer);
-  shard->row           = layer->first;
-  layer->keepsmomentum = PETSC_TRUE;
+  PetscCall(PetscNew(&layer->driver));
+  shard->muon                  = muon;
+  shard->layer                 = layer;
+  shard->group                 = group;
+  shard->port->shard           = shard;
+  shard->rows                  = MuonLayerRows(layer);
+  shard->row                   = layer->first;
+  layer->driver->shard         = shard;
+  layer->driver->owner         = -1;
+  layer->driver->keepsmomentum = PETSC_TRUE;
+  layer->driver->updaterms     = -1;
   PetscCall(PetscStrncpy(name, ((PetscObject)layer)->name, sizeof(name)));
-  if (group->home >= 0) port->whole = PETSC_TRUE;
-  else if (grid->size > 1) {
-    PetscCall(PetscMalloc1(grid->size + 1, &port->ranges));
-    port->whole = layer->ranks == 1 ? PETSC_TRUE : PETSC_FALSE;
-    if (port->whole) {
-      for (PetscMPIInt r = 0; r <= grid->size; r++) port->ranges[r] = r * (layer->m / grid->size) + PetscMin((PetscInt)r, layer->m % grid->size);
-    } else PetscCall(PetscArraycpy(port->ranges, layer->ranges, grid->size + 1));
-    shard->row  = port->ranges[grid->position];
-    shard->rows = port->ranges[grid->position + 1] - shard->row;
+  if (shard->port->ranges != NULL) {
+    shard->row  = shard->port->ranges[grid->position];
+    shard->rows = shard->port->ranges[grid->position + 1] - shard->row;
     PetscCall(PetscSNPrintf(name, sizeof(name), "%s@%" PetscInt_FMT, ((PetscObject)layer)->name, shard->row));
-    if (MuonBlocksCount_Private(&layer->blocks) > 1) shard->keep_sum = PETSC_TRUE;
   }
   PetscCall(PetscStrallocpy(name, &shard->name));
   PetscCall(MuonCreateIdentity_Private(muon, shard, grid->worker, 0, &shard->up));
@@ -174,25 +166,22 @@ PetscErrorCode MuonCheckHashes_Private(Muon muon)
 
 PetscErrorCode MuonShardDestroy_Private(MuonShard *shard)
 {
-  MuonArray *const arrays[] = {&shard->M, &shard->Mnew, &shard->Tnew, &shard->sum, &shard->X, &shard->Xnew, &shard->D, &shard->weighted, &shard->Tsent};
+  MuonArray *const arrays[] = {&shard->M, &shard->Mnew, &shard->sum, &shard->X, &shard->Xnew, &shard->weighted};
 
   PetscFunctionBegin;
-  shard->layer->shard  = NULL;
-  shard->layer->server = NULL;
-  shard->layer->ready  = NULL;
+  PetscCall(PetscFree(shard->layer->driver));
   PetscCall(PetscFree(shard->layer->note));
   PetscCall(MuonCompressorDestroy(&shard->up));
   PetscCall(MuonCompressorDestroy(&shard->down));
   PetscCall(MuonValidatedDestroy(&shard->round->up_own));
   PetscCall(MuonValidatedDestroy(&shard->round->down_got));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(arrays); k++) PetscCall(MuonArrayDestroy(arrays[k]));
-  for (PetscInt k = 0; k < shard->group->depth; k++) PetscCall(MuonArrayDestroy(&shard->round[k].change));
+  for (PetscInt k = 0; k < shard->group->depth; k++) {
+    PetscCall(MuonArrayDestroy(&shard->round[k].Tnew));
+    PetscCall(MuonArrayDestroy(&shard->round[k].change));
+  }
   PetscCall(PetscFree(shard->round));
-  PetscCall(MuonArrayDestroy(&shard->port->mean));
-  PetscCall(MuonArrayDestroy(&shard->port->packed));
-  PetscCall(PetscFree(shard->port->ranges));
-  PetscCall(PetscFree(shard->port->counts));
-  PetscCall(PetscFree(shard->port));
+  PetscCall(MuonPortDestroy_Private(&shard->port));
   PetscCall(PetscFree(shard->name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

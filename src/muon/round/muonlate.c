@@ -9,11 +9,19 @@ PetscInt64 MuonGroupStep(Muon muon, const MuonGroup group)
   return group->depth > 1 ? muon->rounds->pending : (PetscInt64)muon->step;
 }
 
+PetscBool MuonGroupRests(const MuonGroup group)
+{
+  return group->nshards > 0 && group->shard->layer->phase != group->shard->muon->rounds->phase ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /* Layers without LMOs have rounds that end in their step */
 PetscErrorCode MuonRoundsPlace_Private(Muon muon)
 {
   PetscFunctionBegin;
-  for (PetscInt l = 0; l < muon->nlayers; l++) muon->place[l].depth = muon->layer[l]->workermomentum ? MuonRoundsDepth(muon) : 1;
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    muon->place[l][MUON_PLACE_DEPTH] = muon->layer[l]->workermomentum ? MuonRoundsDepth(muon) : 1;
+    muon->place[l][MUON_PLACE_PHASE] = muon->layer[l]->phase;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -47,7 +55,7 @@ PetscErrorCode MuonRoundsSetUpState_Private(MuonShard *shard)
 
   PetscFunctionBegin;
   if (shard->group->depth == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  if (MuonShardKept(shard) == &shard->Tsent) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Tsent));
+  if (MuonShardKept(shard) == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->round->Tnew));
   for (PetscInt k = 0; k < shard->group->depth && shard->muon->rounds->delay_correction && MuonShardOwns(shard); k++) PetscCall(MuonArrayCreate(&W, W.precision, &shard->round[k].change));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -61,7 +69,7 @@ PetscErrorCode MuonRoundsVisitState_Private(MuonShard *shard, MuonStateVisitor *
   if (shard->group->depth > 1) {
     visitor->layer  = shard->name;
     visitor->holder = MUON_STATE_WORKER;
-    PetscCall(MuonStateVisitArray(visitor, "momentum.sent", PETSC_TRUE, PETSC_FALSE, &shard->Tsent));
+    PetscCall(MuonStateVisitArray(visitor, "momentum.sent", PETSC_TRUE, PETSC_FALSE, &shard->round->Tnew));
     visitor->holder = MUON_STATE_SERVER;
     PetscCall(MuonStateVisitArray(visitor, "change", PETSC_TRUE, PETSC_FALSE, &shard->round[1].change));
     PetscCall(MuonStateVisitArray(visitor, "change.new", PETSC_TRUE, PETSC_TRUE, &shard->round[0].change));

@@ -9,6 +9,7 @@
 struct _n_MuonRounds {
   PetscInt   delay;
   PetscBool  delay_correction;
+  PetscInt   phase;    /* of this step: groups of layers of others rest */
   PetscInt64 pending;  /* the step whose round has begun and not ended, -1 for none */
   MuonStatus sending;  /* what became of this rank when it began that round */
   PetscBool  underway; /* its messages are, which were not waited for yet */
@@ -20,10 +21,11 @@ static inline PetscInt MuonRoundsDepth(Muon muon)
   return 1 + muon->rounds->delay;
 }
 
-/* The array that T of a successful step becomes: the momentum, if that is not packed, or, with depth 2, the array that is sent; otherwise without data */
+/* The array that T of a successful step becomes: the momentum, if that is not packed, or, with depth 2, that of the round which sends it; NULL for none */
 static inline MuonArray *MuonShardKept(MuonShard *shard)
 {
-  return shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER && shard->M.data && MuonArrayIsPacked(&shard->M) == 0 ? &shard->M : &shard->Tsent;
+  if (shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER && shard->M.data && MuonArrayIsPacked(&shard->M) == 0) return &shard->M;
+  return shard->group->depth > 1 && shard->round->Tnew.data ? &shard->round->Tnew : NULL;
 }
 
 /* Depths of the layers' groups, before these are made; checks for options that exclude them, afterwards */

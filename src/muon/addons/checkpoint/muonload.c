@@ -266,7 +266,7 @@ static PetscErrorCode MuonCheckpointWorkers_Private(MuonCheckpointLoad *load)
     PetscCall(PetscSNPrintf(load->reader->folder->text, MUON_FILE_TEXT, "worker %d of layer \"%s\" weighs %g, expected at least 0 and at most the number of workers", (int)record->whose, record->layer, *weight));
   }
   for (PetscInt l = 0; l < load->muon->nlayers; l++) {
-    const MuonWorkerGrid grid    = load->muon->grid[load->muon->place[l].grid];
+    const MuonWorkerGrid grid    = MuonGridOf(load->muon, l);
     double              *weights = load->weights + (size_t)l * ranks, sum = 0;
 
     load->mean[l] = load->workers[l] != (uint32_t)grid->nworkers ? PETSC_TRUE : PETSC_FALSE;

@@ -155,7 +155,7 @@ static PetscErrorCode MuonTheoryGetAlphas_Private(Muon muon, const MuonShard *sh
   if (to->up < 0) PetscCall(MuonTheoryAlpha_Private(muon, shard, shard->up, Theorems[type].dual ? &dual : &frobenius, &to->up));
   MuonTheoryCheck(muon, to->up > 0, "layer \"%s\": the messages of workers, by %s, have no constant of contraction in the norm %s, expected one of: " CONTRACTIVE, name, ((PetscObject)shard->up)->type_name, where);
   to->down = 1;
-  if (shard->group->no_downlink || shard->downlink == MUON_DOWNLINK_STEP) PetscFunctionReturn(PETSC_SUCCESS);
+  if (shard->downlink == MUON_DOWNLINK_STEP) PetscFunctionReturn(PETSC_SUCCESS);
   to->down = own->alpha_server > 0 ? (double)own->alpha_server : (double)all->alpha_server;
   if (to->down < 0) PetscCall(MuonTheoryAlpha_Private(muon, shard, shard->down, norm, &to->down));
   MuonTheoryCheck(muon, to->down == 1 || Theorems[type].servers, "layer \"%s\": its server compresses, by %s, and the theorem assumes that it does not, expected -%sef21_server_compressor identity", name, ((PetscObject)shard->down)->type_name,
