@@ -310,7 +310,7 @@ static PetscErrorCode MeasureMachine(PetscInt width, size_t bytes, Limits *limit
     size_t          bytes;
     PetscInt        n;
     PetscLogDouble *best;
-  } products[] = {{sizeof(PetscScalar), GEMM_SIZE, &limits->gemm}, {sizeof(PetscScalar), width, &limits->small}, {bytes, GEMM_SIZE, &limits->polar}};
+  } products[]        = {{sizeof(PetscScalar), GEMM_SIZE, &limits->gemm}, {sizeof(PetscScalar), width, &limits->small}, {bytes, GEMM_SIZE, &limits->polar}};
   PetscLogDouble rate = 0;
   PetscReal      times[REPETITIONS];
 
