@@ -4,55 +4,31 @@
 
 import math
 import os
-import shutil
-import subprocess
 import sys
 import unittest
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 import science  # noqa: E402
+from science import STARTED, words  # noqa: E402
 
 fno = science.load("fno")
 
-STARTED = []
 
-
-def program(command, **_):
+def program(command):
   """In the place of the program: AdamW errs by seed / 100 at its best rate, 1e-3; Muon by half of that, but for a thousandth, at 0.1, which is off the first grid."""
-  STARTED.append(command)
-  words = {word: following for word, following in zip(command, command[1:] + [""]) if word[:1] == "-"}
-  seed = int(words["-fno_seed"])
+  option = words(command)
+  seed = int(option["-fno_seed"])
   error = 0.01 * seed
-  if "-muon_learning_rate" in words:
-    error *= (0.5 + 0.001 * (seed % 2)) * 10 ** abs(math.log10(float(words["-muon_learning_rate"])) + 1)
+  if "-muon_learning_rate" in option:
+    error *= (0.5 + 0.001 * (seed % 2)) * 10 ** abs(math.log10(float(option["-muon_learning_rate"])) + 1)
   else:
-    error *= 10 ** abs(math.log10(float(words["-muon_adamw_learning_rate"])) + 3)
-  return subprocess.CompletedProcess(command, 0, "relative error %.3e after 500 steps, that of the mean 3.0e-01\nloss 1e-2 bytes 6e7 seconds 0.3 0.04 0.3 0.05\nhistory 2:0.5 4:0.4\n" % error, "")
+    error *= 10 ** abs(math.log10(float(option["-muon_adamw_learning_rate"])) + 3)
+  return "relative error %.3e after 500 steps, that of the mean 3.0e-01\nloss 1e-2 bytes 6e7 seconds 0.3 0.04 0.3 0.05\nhistory 2:0.5 4:0.4\n" % error
 
 
 class Fno(science.Tests, unittest.TestCase):
-  module, name, page = fno, "fno", "fno.md"
-
-  def run_it(self, *more):
-    sys.argv = ["fno.py", "--program", "./program", "--store", "store", *more]
-    out, err = StringIO(), StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-      fno.main()
-    with open(os.path.join("store", "fno.md")) as f:
-      return f.read(), err.getvalue()
-
-  def setUp(self):
-    shutil.rmtree("store", ignore_errors=True)
-    STARTED.clear()
-    self.run, self.draw = fno.subprocess.run, fno.Report.draw
-    fno.subprocess.run = program
-    fno.Report.draw = lambda report, path: None # but in the last test
-
-  def tearDown(self):
-    fno.subprocess.run, fno.Report.draw = self.run, self.draw
+  module, name, page, program = fno, "fno", "fno.md", staticmethod(program)
 
   def test_study(self):
     report, _ = self.run_it("--methods", "adamw,spectral")
