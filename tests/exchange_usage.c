@@ -520,8 +520,7 @@ int main(int argc, char **argv)
 
   table: suffix | nsize | args
     check | {{1 2 3 4}} | -check
-    view | 3        | -a_muon_exchange_type layerwise -a_muon_exchange_assignment roundrobin -b_muon_exchange_type replicated -b_muon_exchange_mode gather
-    buckets | 3        | -a_muon_exchange_assignment bucketed -b_muon_exchange_type star
+    view | 3        | -a_muon_exchange_type layerwise -a_muon_exchange_assignment roundrobin -b_muon_exchange_assignment bucketed -b_muon_exchange_mode gather
 
   table: suffix | nsize | args | error
     type | 2 | -b_muon_exchange_type ring    | -b_muon_exchange_type
