@@ -610,7 +610,7 @@ int main(int argc, char **argv)
     nsize: {{2 4 8}}
     timeoutfactor: 3
     args: -benchmark_width 8 -benchmark_steps 1
-    filter: sed -n '/^bytes /,$p' | sed '/^oracles/d' | cut -c 1-20 | sed 's/ *$//'
+    filter: sed -n '/^bytes /,$p' | sed '/^oracles/d' | cut -c 1-20 | LC_ALL=C sort | uniq -c | sed 's/ *$//'
 
   # Votes, and messages layer by layer, which obey the formulas too
   test:
