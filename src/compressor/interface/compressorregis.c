@@ -120,11 +120,10 @@ static void MuonCompressorFinalize_Private(void)
 @*/
 PetscErrorCode MuonCompressorInitializePackage(void)
 {
-  MuonParameterClass what;
+  static MuonParameterClass what;
 
   PetscFunctionBegin;
   if (MUONCOMPRESSOR_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMemzero(&what, sizeof(what)));
   what.family         = "compressor_";
   what.type           = "compressor";
   what.svd            = offsetof(struct _p_MuonCompressor, svd);

@@ -63,11 +63,10 @@ PetscErrorCode MuonExchangeRegister(const char name[], PetscErrorCode (*function
 @*/
 PetscErrorCode MuonExchangeInitializePackage(void)
 {
-  MuonParameterClass parameters;
+  static MuonParameterClass parameters;
 
   PetscFunctionBegin;
   if (MUONEXCHANGE_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMemzero(&parameters, sizeof(parameters)));
   parameters.family         = "muon_exchange_";
   parameters.type           = "muon_exchange_type";
   parameters.rows           = MuonExchangeParameters;

@@ -56,11 +56,10 @@ static PetscErrorCode MuonLayerCreateEmpty_Private(MPI_Comm comm, PetscObject *l
 @*/
 PetscErrorCode MuonLayerInitializePackage(void)
 {
-  MuonParameterClass what;
+  static MuonParameterClass what;
 
   PetscFunctionBegin;
   if (MUONLAYER_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMemzero(&what, sizeof(what)));
   what.family         = "muon_layer_NAME_";
   what.type           = "type";
   what.rows           = MuonLayerParameters_Private;

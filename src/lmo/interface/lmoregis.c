@@ -52,11 +52,10 @@ PetscErrorCode MuonLMORegister(const char name[], PetscErrorCode (*function)(Muo
 @*/
 PetscErrorCode MuonLMOInitializePackage(void)
 {
-  MuonParameterClass parameters;
+  static MuonParameterClass parameters;
 
   PetscFunctionBegin;
   if (MUONLMO_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMemzero(&parameters, sizeof(parameters)));
   parameters.family         = "lmo_";
   parameters.type           = "lmo_type";
   parameters.svd            = offsetof(struct _p_MuonLMO, svd);

@@ -155,13 +155,12 @@ static void MuonFinalize_Private(void)
 @*/
 PetscErrorCode MuonInitializePackage(void)
 {
-  MuonParameterClass what;
+  static MuonParameterClass what;
 
   PetscFunctionBegin;
   if (MUON_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCompressorInitializePackage()); /* whose misspelled keys are reported, whether or not there is a compressor */
   PetscCall(MuonLMOInitializePackage());        /* keys of compressors are read before there is one */
-  PetscCall(PetscMemzero(&what, sizeof(what)));
   what.family         = "muon_";
   what.type           = "muon_type";
   what.rows           = MuonParameters_Private;

@@ -143,7 +143,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
     const MuonGroup group = muon->group[g], before = g > 0 ? muon->group[g - 1] : NULL;
     const PetscBool other = (before != NULL && before->ops->bits != NULL) || group->depth > (before == NULL ? 1 : before->depth) ? PETSC_TRUE : PETSC_FALSE;
 
-    if (other && MuonGroupFollows(muon, group) == PETSC_FALSE) PetscCall(MuonExchangeView(group->exchange, viewer)); /* of means, beside the type's own; of another depth */
+    if (other && MuonGroupFollows(muon, group) == PETSC_FALSE) PetscCall(MuonExchangeView(group->exchange, viewer)); /* of means, beside counts; of another depth */
   }
   PetscCall(MuonViewLayerTypes_Private(muon, viewer));
   PetscCall(MuonViewLayers_Private(muon, viewer));

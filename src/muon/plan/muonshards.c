@@ -107,56 +107,41 @@ PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup gro
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A shard, or a block of one, as messages know it: by the hash of its name */
-typedef struct {
-  unsigned int     hash;
-  const MuonShard *shard;
-  PetscInt         block; /* -1 for the shard */
-} MuonHashed;
-
-static PetscErrorCode MuonHashedName_Private(const MuonHashed *one, size_t length, char name[])
-{
-  PetscFunctionBegin;
-  if (one->block < 0) PetscCall(PetscStrncpy(name, one->shard->name, length));
-  else PetscCall(MuonBlockName_Private(one->shard->name, one->block, length, name));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static int MuonHashedCompare_Private(const void *a, const void *b, void *ctx)
-{
-  const unsigned int i = ((const MuonHashed *)a)->hash, j = ((const MuonHashed *)b)->hash;
-
-  return i < j ? -1 : i > j;
-}
-
+/* Of shards and of the blocks of one, -1 for the shard: messages know these by the hash of their names */
 PetscErrorCode MuonCheckHashes_Private(Muon muon)
 {
   MPI_Comm    comm = PetscObjectComm((PetscObject)muon);
-  MuonHashed *all;
-  PetscInt    n = 0, count = 0;
+  PetscInt   *hash, *order, n = 0, count = 0;
+  char      **name;
   PetscMPIInt finder       = muon->size;
   char        same[2][512] = {"", ""};
 
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) n += 1 + MuonBlocksCount_Private(&muon->shard[p].layer->blocks);
-  PetscCall(PetscMalloc1(n, &all));
+  PetscCall(PetscMalloc3(n, &hash, n, &order, n, &name));
   for (PetscInt p = 0; p < muon->nshards; p++) {
     const PetscInt blocks = MuonBlocksCount_Private(&muon->shard[p].layer->blocks);
 
-    for (PetscInt b = -1; b < (blocks > 1 ? blocks : 0); b++) {
-      all[count].shard = &muon->shard[p];
-      all[count].block = b;
-      PetscCall(MuonHashedName_Private(&all[count], sizeof(same[0]), same[0]));
-      PetscCall(MuonNameHash_Private(same[0], &all[count++].hash));
+    for (PetscInt b = -1; b < (blocks > 1 ? blocks : 0); b++, count++) {
+      unsigned int own;
+
+      if (b < 0) PetscCall(PetscStrncpy(same[0], muon->shard[p].name, sizeof(same[0])));
+      else PetscCall(MuonBlockName_Private(muon->shard[p].name, b, sizeof(same[0]), same[0]));
+      PetscCall(PetscStrallocpy(same[0], &name[count]));
+      PetscCall(MuonNameHash_Private(same[0], &own));
+      hash[count]  = (PetscInt)(int)(own ^ 0x80000000u); /* in the order of the hashes */
+      order[count] = count;
     }
   }
-  if (count > 1) PetscCall(PetscTimSort(count, all, sizeof(*all), MuonHashedCompare_Private, NULL));
+  PetscCall(PetscSortIntWithArray(count, hash, order));
   for (PetscInt k = 1; k < count && finder == muon->size; k++) {
-    if (all[k - 1].hash != all[k].hash) continue;
+    if (hash[k - 1] != hash[k]) continue;
     finder = muon->rank;
-    for (int j = 0; j < 2; j++) PetscCall(MuonHashedName_Private(&all[k - 1 + j], sizeof(same[j]), same[j]));
+    PetscCall(PetscStrncpy(same[0], name[PetscMin(order[k - 1], order[k])], sizeof(same[0])));
+    PetscCall(PetscStrncpy(same[1], name[PetscMax(order[k - 1], order[k])], sizeof(same[1])));
   }
-  PetscCall(PetscFree(all));
+  for (PetscInt k = 0; k < count; k++) PetscCall(PetscFree(name[k]));
+  PetscCall(PetscFree3(hash, order, name));
   /* Shards have other names at other positions in their workers: the first rank that found a pair sends it to all */
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &finder, 1, MPI_INT, MPI_MIN, comm));
   if (finder == muon->size) PetscFunctionReturn(PETSC_SUCCESS);

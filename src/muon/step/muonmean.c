@@ -98,8 +98,7 @@ static PetscErrorCode MuonSetUp_Mean(Muon muon, MuonGroup group)
 {
   PetscFunctionBegin;
   PetscCall(MuonGroupSetUpOwners_Private(muon, group));
-  MuonGroupChooseUp_Private(group);
-  MuonGroupChooseDown_Private(group);
+  MuonGroupChooseWays_Private(group);
   PetscCall(MuonGroupSetUpAssembly_Private(muon, group, group->exchange->order, group->exchange->everywhere));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -38,8 +38,7 @@ struct _MuonDownOps {
   PetscErrorCode (*move)(Muon, MuonShard *, const MuonLayerStepInfo *, const MuonArray *W);
 };
 /* Those of means; that of weights that every rank computes */
-PETSC_INTERN void           MuonGroupChooseUp_Private(MuonGroup);
-PETSC_INTERN void           MuonGroupChooseDown_Private(MuonGroup);
+PETSC_INTERN void           MuonGroupChooseWays_Private(MuonGroup);
 PETSC_INTERN PetscErrorCode MuonTell_Replicas(Muon, MuonShard *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
 /* Owners send a group's new weights uncompressed to the other workers, and these to all their ranks; group by group on all ranks */
 PETSC_INTERN PetscErrorCode MuonGroupSpread_Private(MuonGroup);
@@ -74,9 +73,8 @@ static inline PetscBool MuonShardTakes(const MuonShard *shard)
   return shard->group->down->messages == PETSC_FALSE && shard->group->server == NULL && shard->layer->ops->take != NULL ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* A message up or down, which stays on this rank if it is the owner; one of an array that is not encoded */
-PETSC_INTERN void           MuonCountMessage_Private(Muon, const MuonGroup, MuonShard *, int down, PetscBool owns, const MuonCompressorCost *);
-PETSC_INTERN PetscErrorCode MuonCountDirect_Private(Muon, MuonShard *, int down);
+/* A message up or down, which stays on this rank if it is the owner */
+PETSC_INTERN void MuonCountMessage_Private(Muon, const MuonGroup, MuonShard *, int down, PetscBool owns, const MuonCompressorCost *);
 
 /*
    Sums of gradients that can begin before the step: when a gradient is ready; at the beginning of the round the others, and the

@@ -70,11 +70,10 @@ PetscErrorCode MuonPolarRegister(const char name[], PetscErrorCode (*function)(M
 @*/
 PetscErrorCode MuonPolarInitializePackage(void)
 {
-  MuonParameterClass parameters;
+  static MuonParameterClass parameters;
 
   PetscFunctionBegin;
   if (MUONPOLAR_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMemzero(&parameters, sizeof(parameters)));
   parameters.family         = "lmo_polar_";
   parameters.type           = "lmo_polar_type";
   parameters.svd            = offsetof(struct _p_MuonPolar, svd);

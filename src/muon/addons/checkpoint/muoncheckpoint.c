@@ -282,10 +282,9 @@ static const MuonParameter MuonCheckpointParameters[] = {ROW(TEXT, checkpoint, 0
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Checkpoint(void)
 {
-  MuonAddonOps ops;
+  static MuonAddonOps ops;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&ops, sizeof(ops)));
   ops.rows    = MuonCheckpointParameters;
   ops.size    = sizeof(MuonSaving);
   ops.resume  = MuonCheckpointResume_Private;

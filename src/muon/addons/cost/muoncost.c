@@ -433,10 +433,9 @@ static const char *const MuonCostKeys[] = {"muon_view_cost", NULL};
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Cost(void)
 {
-  MuonAddonOps ops;
+  static MuonAddonOps ops;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&ops, sizeof(ops)));
   ops.rows           = MuonCostParameters;
   ops.size           = sizeof(MuonCostLink);
   ops.keys           = MuonCostKeys;

@@ -155,10 +155,9 @@ PetscErrorCode MuonSetDeviceStream(Muon muon, void *stream)
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Device(void)
 {
-  MuonAddonOps ops;
+  static MuonAddonOps ops;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&ops, sizeof(ops)));
   ops.rows      = MuonDeviceRows;
   ops.size      = sizeof(MuonDeviceUse);
   ops.configure = MuonDeviceConfigure_Private;

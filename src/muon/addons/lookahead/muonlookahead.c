@@ -157,10 +157,9 @@ static const MuonParameter MuonLookAheadParameters[] = {
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_LookAhead(void)
 {
-  MuonAddonOps ops;
+  static MuonAddonOps ops;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&ops, sizeof(ops)));
   ops.rows       = MuonLookAheadParameters;
   ops.size       = sizeof(MuonLookAhead);
   ops.configure  = MuonLookAheadConfigure_Private;

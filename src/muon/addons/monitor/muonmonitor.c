@@ -502,10 +502,9 @@ static const char *const MuonMonitorKeys[] = {"muon_monitor", "muon_monitor_canc
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Monitor(void)
 {
-  MuonAddonOps ops;
+  static MuonAddonOps ops;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&ops, sizeof(ops)));
   ops.rows           = MuonMonitorParameters;
   ops.size           = sizeof(MuonMonitors);
   ops.keys           = MuonMonitorKeys;

@@ -72,10 +72,9 @@ static PetscErrorCode MuonPostStepCounted_Private(Muon muon, PetscInt step)
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_PostStep(void)
 {
-  MuonAddonOps ops;
+  static MuonAddonOps ops;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&ops, sizeof(ops)));
   ops.size    = sizeof(MuonPostStep);
   ops.begin   = MuonPostStepBegin_Private;
   ops.end     = MuonPostStepEnd_Private;

@@ -255,10 +255,9 @@ static const MuonParameter MuonTestParameters[] = {{"test_gradient", MUON_PARAME
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_TestGradient(void)
 {
-  MuonAddonOps ops;
+  static MuonAddonOps ops;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&ops, sizeof(ops)));
   ops.rows  = MuonTestParameters;
   ops.size  = sizeof(MuonTest);
   ops.start = MuonTestStart_Private;

@@ -388,10 +388,9 @@ const MuonParameter MuonTheoryLayerParameters_Private[] = {CONSTANTS(OWN), OWN(e
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Theory(void)
 {
-  MuonAddonOps ops;
+  static MuonAddonOps ops;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&ops, sizeof(ops)));
   ops.rows      = MuonTheoryParameters;
   ops.size      = sizeof(MuonTheoryData);
   ops.layerrows = MuonTheoryLayerParameters_Private;

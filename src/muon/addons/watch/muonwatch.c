@@ -129,10 +129,9 @@ static const MuonParameter MuonWatchParameters[] = {{"check_weights", MUON_PARAM
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Watch(void)
 {
-  MuonAddonOps ops;
+  static MuonAddonOps ops;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&ops, sizeof(ops)));
   ops.rows   = MuonWatchParameters;
   ops.size   = sizeof(MuonWatch);
   ops.setup  = MuonWatchSetUp_Private;

@@ -119,10 +119,9 @@ static PetscErrorCode MuonCreate_EF14(Muon muon)
 PETSC_INTERN PetscErrorCode MuonRegister_EF14(void)
 {
   static const char *const keys[] = {MUON_FEEDBACK_KEYS("ef14_"), NULL};
-  MuonAddonOps             ops;
+  static MuonAddonOps      ops;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&ops, sizeof(ops)));
   PetscCall(MuonRegister(MUONEF14, MuonCreate_EF14, MuonEF14Parameters));
   PetscCall(MuonFeedbackRegister_Private(MUONEF14, &ops, MuonEF14LayerParameters, keys));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -251,10 +251,9 @@ static PetscErrorCode MuonCreate_EF21(Muon muon)
 PETSC_INTERN PetscErrorCode MuonRegister_EF21(void)
 {
   static const char *const keys[] = {MUON_FEEDBACK_KEYS("ef21_"), "ef21_monitor_compression", NULL};
-  MuonAddonOps             ops;
+  static MuonAddonOps      ops;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&ops, sizeof(ops)));
   ops.setfromoptions = EF21MeterSetFromOptions_Private;
   ops.begin          = MuonBegin_EF21;
   ops.look           = EF21MeterLook_Private;

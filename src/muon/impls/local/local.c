@@ -601,10 +601,9 @@ static PetscErrorCode MuonCreate_Local(Muon muon)
 
 PETSC_INTERN PetscErrorCode MuonRegister_Local(void)
 {
-  MuonAddonOps ops;
+  static MuonAddonOps ops;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&ops, sizeof(ops)));
   ops.begin      = MuonBegin_Local;
   ops.input      = MuonInput_Local;
   ops.committing = MuonCommitting_Local;

@@ -286,10 +286,9 @@ static PetscErrorCode MuonCreate_Sign(Muon muon)
 
 PETSC_INTERN PetscErrorCode MuonRegister_Sign(void)
 {
-  MuonAddonOps ops;
+  static MuonAddonOps ops;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&ops, sizeof(ops)));
   ops.begin = MuonBegin_Sign;
   PetscCall(MuonRegister(MUONSIGN, MuonCreate_Sign, MuonSignParameters));
   PetscCall(MuonAddonRegister(MUONSIGN, &ops));
