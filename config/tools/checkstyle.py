@@ -334,7 +334,7 @@ def check_items(title, lines):
 
 # Things that several files say together
 OPTION = re.compile(r"\bPetscOptions(?:[A-Z]\w+)\s*\([^;]*?\"(-\w+)\"", re.S)
-ROW = re.compile(r"\{\"(\w+)\",\s*MUON_PARAMETER_\w+,[^;]*?\"((?:[^\"\\]|\\.)*)\"\s*\}", re.S)
+ROW = re.compile(r"(?:\{\"(?=\w+\",\s*MUON_PARAMETER_)|MUON_ROW\(\")(\w+)\",\s*\w+,[^;]*?\"((?:[^\"\\]|\\.)*)\"\s*[})]", re.S)
 
 def documented_as(key):
   """A pattern of a key in a man page, where one behind a prefix stands with it."""

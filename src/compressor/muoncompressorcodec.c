@@ -4,9 +4,7 @@
 
 /* The number of values that are converted at a time. It is a multiple of 64, because 64 values of two bits share magnitudes, and of 8, because eight
    natural codes fill whole bytes */
-enum {
-  CHUNK = 512
-};
+#define CHUNK 512
 /* The number of values that are copied to or from a device at a time; also a multiple of 64 */
 #define DEVICE_CHUNK ((size_t)1 << 20)
 

@@ -1,14 +1,10 @@
 #include "muonpolarpanel.h"
 
 /* Extents of the long side that are worked on at once, for which the products run at full speed */
-enum {
-  STRIP = 512
-};
+#define STRIP 512
 
 /* Power iterations that watch over those that were asked for */
-enum {
-  WATCH = 8
-};
+#define WATCH 8
 
 PetscErrorCode MuonPolarGetReal_Private(MuonPolar polar, MuonMemory memory, int pairs, const MuonKernelReal **real)
 {

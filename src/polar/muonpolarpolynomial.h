@@ -7,9 +7,7 @@
 #include "muonpolarpanel.h"
 #include "../kernels/dense/muonpolarkernels.h"
 
-enum {
-  MAXMUONPOLARROWS = 32 /* the polynomials that a user may give */
-};
+#define MAXMUONPOLARROWS 32 /* the polynomials that a user may give */
 
 /*
    Of a matrix with the sides s <= l, and on no rank less than least of the longer: in last whether the Gram
@@ -31,17 +29,14 @@ typedef struct {
   double                      c[3 * MAXMUONPOLARROWS];
 } MuonPolarPolynomials;
 
-#define MUON_POLAR_POLYNOMIALS_ROW(key, kind, field, value, least, names, flags, help) \
-  { \
-    key, kind, offsetof(MuonPolarPolynomials, field), value, least, MUON_UNBOUNDED, names, MUON_PARAMETER_DATA | (flags), help \
-  }
+#define MUON_POLAR_POLYNOMIALS_ROW(key, kind, field, ...) MUON_ROW(key, kind, MuonPolarPolynomials, field, __VA_ARGS__)
 /* The rows of each such type */
 #define MUON_POLAR_POLYNOMIALS_ROWS \
-  MUON_POLAR_POLYNOMIALS_ROW("normalization", MUON_PARAMETER_ENUM, normalization, MUON_POLAR_NORMALIZATION_FROBENIUS, 0, MuonPolarNormalizations, 0, "What the matrix is divided by first"), \
-    MUON_POLAR_POLYNOMIALS_ROW("power_iterations", MUON_PARAMETER_INT, iterations, 2, 1, NULL, 0, "Iterations of the spectral normalization"), \
-    MUON_POLAR_POLYNOMIALS_ROW("coefficients", MUON_PARAMETER_TEXT, coefficients, 0, 0, NULL, MUON_PARAMETER_HIDDEN, "Name of the polynomials"), \
-    MUON_POLAR_POLYNOMIALS_ROW("coefficient_values", MUON_PARAMETER_TEXT, values, 0, 0, NULL, 0, "Three coefficients for each step"), \
-    MUON_POLAR_POLYNOMIALS_ROW("steps", MUON_PARAMETER_INT, steps, PETSC_DETERMINE, 1, NULL, MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Number of steps")
+  MUON_POLAR_POLYNOMIALS_ROW("normalization", ENUM, normalization, MUON_POLAR_NORMALIZATION_FROBENIUS, 0, MUON_UNBOUNDED, MuonPolarNormalizations, 0, "What the matrix is divided by first"), \
+    MUON_POLAR_POLYNOMIALS_ROW("power_iterations", INT, iterations, 2, 1, MUON_UNBOUNDED, NULL, 0, "Iterations of the spectral normalization"), \
+    MUON_POLAR_POLYNOMIALS_ROW("coefficients", TEXT, coefficients, 0, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_HIDDEN, "Name of the polynomials"), \
+    MUON_POLAR_POLYNOMIALS_ROW("coefficient_values", TEXT, values, 0, 0, MUON_UNBOUNDED, NULL, 0, "Three coefficients for each step"), \
+    MUON_POLAR_POLYNOMIALS_ROW("steps", INT, steps, PETSC_DETERMINE, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Number of steps")
 
 /*
    For a type's create(), with its data in place: the operations that all of them have, the name of a set, and

@@ -179,16 +179,6 @@ PetscErrorCode MuonParametersSetParent(PetscObject object, PetscObject parent)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The type that has it goes */
-static void MuonParametersUnset_Private(PetscObject object, const char key[])
-{
-  MuonParameters *parameters = MuonParametersOf(object);
-
-  for (PetscInt k = 0; k < parameters->nset; k++) {
-    if (strcmp(parameters->set[k], key) == 0) parameters->set[k--] = parameters->set[--parameters->nset];
-  }
-}
-
 /* The beginning of errors: the layer, if there is one, and the key as the user writes it */
 static PetscErrorCode MuonParameterName_Private(PetscObject object, const MuonParameter *row, size_t length, char text[])
 {
@@ -199,14 +189,6 @@ static PetscErrorCode MuonParameterName_Private(PetscObject object, const MuonPa
   if (layer != NULL) PetscCall(PetscSNPrintf(text, length, "Layer \"%.*s\": -%s%s%s", (int)strcspn(layer, "@"), layer, prefix, family, row->key));
   else PetscCall(PetscSNPrintf(text, length, "-%s%s%s", prefix, family, row->key));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static int MuonParameterNames_Private(const MuonParameter *row)
-{
-  int count = 0;
-
-  while (row->names[count + 3] != NULL) count++; /* the type, the prefix and NULL stand behind the names */
-  return count + 1;
 }
 
 /* What a value must be, in words */
@@ -231,8 +213,9 @@ static PetscErrorCode MuonParameterCheckRange_Private(PetscObject object, const 
   if ((row->flags & MUON_PARAMETER_AUTO) && value == (double)PETSC_DETERMINE) PetscFunctionReturn(PETSC_SUCCESS);
   if (row->kind == MUON_PARAMETER_BOOL) PetscFunctionReturn(PETSC_SUCCESS);
   if (row->kind == MUON_PARAMETER_ENUM) {
-    const int count = MuonParameterNames_Private(row);
+    int count = 1;
 
+    while (row->names[count + 2] != NULL) count++; /* the type, the prefix and NULL stand behind the names */
     if (value >= row->least && value >= 0 && value < count) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(MuonParameterName_Private(object, row, sizeof(name), name));
     SETERRQ(PetscObjectComm(object), PETSC_ERR_ARG_OUTOFRANGE, "%s %d is no %s", name, (int)value, row->names[count]);
@@ -396,6 +379,34 @@ PetscErrorCode MuonParametersFindType(PetscObject object, const char type[], Muo
   SETERRQ(PetscObjectComm(object), PETSC_ERR_ARG_UNKNOWN_TYPE, "%s: unknown type %s, expected one of: %s", name, type, names);
 }
 
+static PetscErrorCode MuonParametersFreeTexts_Private(PetscObject object, const MuonParameter *rows)
+{
+  PetscFunctionBegin;
+  for (const MuonParameter *row = rows; row != NULL && row->key != NULL; row++) {
+    if (row->kind == MUON_PARAMETER_TEXT) PetscCall(PetscFree(*(char **)MuonParameterField_Private(object, row)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonParametersDestroyType_Private(PetscObject object)
+{
+  const MuonParameterClass *what       = MuonParametersClassOf_Private(object);
+  MuonParameters *const     parameters = MuonParametersOf(object);
+
+  PetscFunctionBegin;
+  for (const MuonParameter *row = parameters->rows[1]; row != NULL && row->key != NULL; row++) {
+    for (PetscInt k = 0; k < parameters->nset && row->flags & MUON_PARAMETER_DATA; k++) {
+      if (strcmp(parameters->set[k], row->key) == 0) parameters->set[k--] = parameters->set[--parameters->nset];
+    }
+  }
+  PetscCall(MuonParametersFreeTexts_Private(object, parameters->rows[1]));
+  if (what->data > 0) PetscCall(PetscFree(*(void **)((char *)object + what->data)));
+  if (what->svd > 0) PetscCall(MuonSVDDestroy((MuonSVD *)((char *)object + what->svd)));
+  parameters->rows[1] = NULL;
+  MuonParametersChanges_Private++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonParametersChangeType(PetscObject object, const char type[], MuonParameterTypeFn *create)
 {
   const MuonParameterClass *what       = MuonParametersClassOf_Private(object);
@@ -404,7 +415,7 @@ PetscErrorCode MuonParametersChangeType(PetscObject object, const char type[], M
 
   PetscFunctionBegin;
   if (create == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonParametersDestroyType(object));
+  PetscCall(MuonParametersDestroyType_Private(object));
   PetscCall(PetscMemzero((char *)object + ops, what->at - ops));
   PetscCall(PetscMemzero((char *)object + what->traits, what->behind - what->traits));
   parameters->variant = NULL;
@@ -418,38 +429,12 @@ PetscErrorCode MuonParametersChangeType(PetscObject object, const char type[], M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonParametersFreeTexts_Private(PetscObject object, const MuonParameter *rows)
-{
-  PetscFunctionBegin;
-  for (const MuonParameter *row = rows; row != NULL && row->key != NULL; row++) {
-    if (row->kind == MUON_PARAMETER_TEXT) PetscCall(PetscFree(*(char **)MuonParameterField_Private(object, row)));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonParametersDestroyType(PetscObject object)
-{
-  const MuonParameterClass *what       = MuonParametersClassOf_Private(object);
-  MuonParameters *const     parameters = MuonParametersOf(object);
-
-  PetscFunctionBegin;
-  for (const MuonParameter *row = parameters->rows[1]; row != NULL && row->key != NULL; row++) {
-    if (row->flags & MUON_PARAMETER_DATA) MuonParametersUnset_Private(object, row->key);
-  }
-  PetscCall(MuonParametersFreeTexts_Private(object, parameters->rows[1]));
-  if (what->data > 0) PetscCall(PetscFree(*(void **)((char *)object + what->data)));
-  if (what->svd > 0) PetscCall(MuonSVDDestroy((MuonSVD *)((char *)object + what->svd)));
-  parameters->rows[1] = NULL;
-  MuonParametersChanges_Private++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonParametersDestroy(PetscObject object)
 {
   MuonParameters *const parameters = MuonParametersOf(object);
 
   PetscFunctionBegin;
-  PetscCall(MuonParametersDestroyType(object));
+  PetscCall(MuonParametersDestroyType_Private(object));
   PetscCall(MuonParametersSetParent(object, NULL));
   while (parameters->child != NULL) PetscCall(MuonParametersSetParent(parameters->child, NULL));
   MuonParametersChanges_Private++;

@@ -1,13 +1,9 @@
 #include <petscmuon/private/petscmuonimpl.h>
 
-enum {
-  MEMORIES = MUON_PINNED + 1
-};
+#define MEMORIES (MUON_PINNED + 1)
 
 /* What starts a line of every cache is fit for any type */
-enum {
-  ALIGNMENT = 64
-};
+#define ALIGNMENT 64
 
 /* The address sanitizer sees what is written past the end of a block: then everything is a block */
 #if defined(__SANITIZE_ADDRESS__)

@@ -16,9 +16,7 @@
 
 MUON_C_BEGIN
 
-enum {
-  MUON_TRANSPORT_UNIT = 64 /* bytes: one call moves up to 128 GiB a rank */
-};
+#define MUON_TRANSPORT_UNIT 64 /* bytes: one call moves up to 128 GiB a rank */
 
 /*
    Every function returns MPI_SUCCESS, an error code of MPI (positive) or one of these; after an error the
@@ -32,9 +30,7 @@ enum {
 };
 
 /* In the place of a root: the result is wanted by every rank */
-enum {
-  MUON_TRANSPORT_EVERYWHERE = -1
-};
+#define MUON_TRANSPORT_EVERYWHERE (-1)
 
 typedef struct _n_MuonTransport {
   MPI_Comm     comm; /* borrowed: must outlive the transport; and is used by the transport alone meanwhile */

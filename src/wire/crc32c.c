@@ -29,12 +29,6 @@ static const uint32_t MuonWireCRCSlices[8][256] = {
   TABLE(0x38116FAC, 0x7022DF58, 0xE045BEB0, 0xC5670B91, 0x8F2261D3, 0x1BA8B557, 0x37516AAE, 0x6EA2D55C), TABLE(0xEF306B19, 0xDB8CA0C3, 0xB2F53777, 0x6006181F, 0xC00C303E, 0x85F4168D, 0x0E045BEB, 0x1C08B7D6),
   TABLE(0x68032CC8, 0xD0065990, 0xA5E0C5D1, 0x4E2DFD53, 0x9C5BFAA6, 0x3D5B83BD, 0x7AB7077A, 0xF56E0EF4), TABLE(0x493C7D27, 0x9278FA4E, 0x211D826D, 0x423B04DA, 0x847609B4, 0x0D006599, 0x1A00CB32, 0x34019664)};
 
-static uint32_t MuonWireCRCBytes(uint32_t state, const unsigned char *data, size_t bytes)
-{
-  for (size_t i = 0; i < bytes; i++) state = state >> 8 ^ MuonWireCRCSlices[0][(state ^ data[i]) & 255];
-  return state;
-}
-
 uint32_t MuonWireCRC32CTable(uint32_t crc, const unsigned char *data, size_t bytes)
 {
   uint32_t state = ~crc;
@@ -47,7 +41,8 @@ uint32_t MuonWireCRC32CTable(uint32_t crc, const unsigned char *data, size_t byt
     state ^= MuonWireCRCSlices[3][high & 255] ^ MuonWireCRCSlices[2][high >> 8 & 255];
     state ^= MuonWireCRCSlices[1][high >> 16 & 255] ^ MuonWireCRCSlices[0][high >> 24];
   }
-  return ~MuonWireCRCBytes(state, data, bytes);
+  for (size_t i = 0; i < bytes; i++) state = state >> 8 ^ MuonWireCRCSlices[0][(state ^ data[i]) & 255];
+  return ~state;
 }
 
 #if defined(MUON_WIRE_HAVE_SSE42)

@@ -59,24 +59,6 @@ static unsigned MuonWireCountsOf(const uint64_t *words, unsigned length, unsigne
 }
 
 /*
-   The difference of a count to the count before it, as an unsigned number, even for a difference that is not negative. The first count
-   is compared with the mean
-*/
-static unsigned MuonWireTurnOf(unsigned kept, unsigned before)
-{
-  return kept >= before ? 2 * (kept - before) : 2 * (before - kept) - 1;
-}
-
-/* Bits of such a number: the upper part plus 1 as zeros, a one and as many bits, then the two lowest bits */
-static unsigned MuonWireTurnZeros(unsigned turn)
-{
-  unsigned zeros = 0;
-
-  while ((turn / 4 + 1) >> (zeros + 1) != 0) zeros++;
-  return zeros;
-}
-
-/*
    Whether stretches have their own parameters: if the variance of their counts is more than eight times the variance by
    chance, the gain pays for the counts. Squares are below 2^48, both sides of the comparison below 2^56
 */
@@ -124,7 +106,9 @@ static void MuonWireSpanEncode(const uint64_t *words, unsigned length, unsigned 
 }
 
 /*
-   Writes the codes of a chunk, at most ROOM bytes. Returns the length of the bitmap if the codes are not shorter
+   Writes the codes of a chunk, at most ROOM bytes. Returns the length of the bitmap if the codes are not shorter. What is written of a
+   count is a turn: its difference to the count before it, as an unsigned number, even for a difference that is not negative. The first
+   count is compared with the mean. Bits of a turn: the upper part plus 1 as zeros, a one and as many bits, then the two lowest bits
 */
 static unsigned MuonWireChunkEncode(int stretches, const uint64_t *words, const unsigned counts[], unsigned length, unsigned kept, unsigned char *to)
 {
@@ -136,9 +120,11 @@ static unsigned MuonWireChunkEncode(int stretches, const uint64_t *words, const 
     const unsigned some = length - first < stretch ? length - first : stretch, here = stretches ? counts[first / STRETCH] : kept;
 
     if (stretches) {
-      const unsigned turn = MuonWireTurnOf(here, before), zeros = MuonWireTurnZeros(turn), upper = turn / 4 + 1 - (1u << zeros);
+      const unsigned turn = here >= before ? 2 * (here - before) : 2 * (before - here) - 1, upper = turn / 4 + 1;
+      unsigned       zeros = 0;
 
-      MuonWireWrite(&writer, ((uint64_t)1 | (uint64_t)upper << 1 | (uint64_t)(turn % 4) << (1 + zeros)) << zeros, 3 + 2 * zeros);
+      while (upper >> (zeros + 1) != 0) zeros++;
+      MuonWireWrite(&writer, ((uint64_t)1 | (uint64_t)(upper - (1u << zeros)) << 1 | (uint64_t)(turn % 4) << (1 + zeros)) << zeros, 3 + 2 * zeros);
       before = here;
     }
     MuonWireSpanEncode(words + first / 64, some, here, &writer);

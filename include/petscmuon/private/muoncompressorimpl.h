@@ -172,8 +172,6 @@ static inline const MuonBlock *MuonCompressorBegin_Private(MuonCompressor c, Pet
 PETSC_INTERN PetscBool MuonCompressorTryCount_Private(MuonCompressorLayout *, uint64_t count);
 /* The type and how much it keeps, as one entry of a table */
 PETSC_INTERN PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor, size_t length, char text[]);
-/* Whether one of the keys of all types, "ratio" for instance, has a meaning for the type */
-PETSC_INTERN PetscErrorCode MuonCompressorGoesBy_Private(MuonCompressor, const char number[], PetscBool *does);
 PETSC_INTERN PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor, MuonWorkspace *);
 
 /* Drops state and scratch memory and keeps the parameters */

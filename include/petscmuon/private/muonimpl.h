@@ -522,5 +522,4 @@ static inline PetscBool MuonMonitorSpeaks(Muon muon, PetscInt step)
 }
 
 /* The keys of an optimizer and of all that belongs to it, in whatever database is the default one; those of its preset and of monitors too */
-PETSC_INTERN PetscErrorCode MuonReadOptions_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonReadAllOptions_Private(PetscObject);

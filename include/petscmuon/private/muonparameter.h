@@ -53,6 +53,12 @@ typedef struct _MuonParameter {
   const char        *help;
 } MuonParameter;
 
+/* A row of a type or a part, with MUON_PARAMETER_DATA, and the kind without what is before it: REAL */
+#define MUON_ROW(key, kind, Struct, field, value, least, most, names, flags, help) \
+  { \
+    key, MUON_PARAMETER_##kind, offsetof(Struct, field), value, least, most, names, MUON_PARAMETER_DATA | (flags), help \
+  }
+
 /* Rows of something that an object has beside its type, and the data that they are of, which the object's parameters own */
 typedef struct {
   const MuonParameter *rows;
@@ -119,7 +125,6 @@ PETSC_EXTERN PetscErrorCode MuonParametersDestroy(PetscObject);
 */
 PETSC_EXTERN PetscErrorCode MuonParametersFindType(PetscObject, const char type[], MuonParameterTypeFn **);
 PETSC_EXTERN PetscErrorCode MuonParametersChangeType(PetscObject, const char type[], MuonParameterTypeFn *);
-PETSC_INTERN PetscErrorCode MuonParametersDestroyType(PetscObject);
 
 /*
    From now on what is not set has the values of the parent: of all rows, where that has the same class, else of those with

@@ -29,9 +29,6 @@ static inline void MuonLogTraffic(PetscLogDouble messages, PetscLogDouble bytes,
   MuonAddLogDouble(petsc_recv_len, bytes);
   MuonAddLogDouble(petsc_allreduce_ct, reductions);
 #else
-  (void)messages;
-  (void)bytes;
-  (void)reductions;
 #endif
 }
 

@@ -4,9 +4,7 @@
 #include <math.h>
 
 /* Entries that go through bfloat16 at once */
-enum {
-  STRIP = 1024
-};
+#define STRIP 1024
 
 /*
    Packed rows: lines without gaps, in the order of memory, in the precision of the direction; then zeros to the next 8 bytes. G

@@ -194,7 +194,7 @@ PetscErrorCode MuonCompressorSetFromOptions(MuonCompressor c)
 }
 
 /* The keys that have a meaning for the type. If a rank is set, ratio has none */
-PetscErrorCode MuonCompressorGoesBy_Private(MuonCompressor c, const char key[], PetscBool *does)
+static PetscErrorCode MuonCompressorGoesBy_Private(MuonCompressor c, const char key[], PetscBool *does)
 {
   PetscBool ratio, rank;
 

@@ -154,7 +154,7 @@ PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX, MuonStatus *
 {
   MuonWorkspace  work;
   MuonMatrix     x, cx;
-  MuonValidated  own;
+  MuonValidated  own = {0};
   MuonMark       mark;
   unsigned char *buf;
   size_t         max, bytes;
@@ -169,7 +169,6 @@ PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX, MuonStatus *
   PetscCall(MuonCompressorGetWorkspace(c, &work));
   PetscCall(MuonWorkspaceMark(work, &mark));
   PetscCall(MuonWorkspaceGet(work, max, &buf));
-  PetscCall(PetscMemzero(&own, sizeof(own)));
   PetscCall(MuonCompressorEncodeArray(c, &x.here, NULL, max, buf, &bytes, PETSC_FALSE, NULL, &own));
   if (c->status == MUON_STATUS_OK) PetscCall(MuonCompressorDecodeValidated(c, &own, PETSC_FALSE, 1.0, &cx.here));
   PetscCall(MuonValidatedDestroy(&own));

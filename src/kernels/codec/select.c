@@ -23,11 +23,6 @@
   #define BIN_BITS      12
   #define BINS          ((size_t)1 << BIN_BITS)
 
-static size_t Most(size_t a, size_t b)
-{
-  return a > b ? a : b;
-}
-
 static size_t SampleSize(size_t entries)
 {
   const size_t samples = entries / SAMPLED;
@@ -43,7 +38,7 @@ static Place SamplePlace(size_t m, size_t stretch, size_t k)
 
 size_t MuonKernelTopRoom(size_t entries, size_t count)
 {
-  const size_t capacity = count + Most(count / 4, BINS);
+  const size_t capacity = count + (count / 4 > BINS ? count / 4 : BINS);
 
   return capacity < entries ? capacity : entries;
 }

@@ -88,7 +88,6 @@ int MuonKernelProductsByOneDNN(size_t size)
   }
   return chosen == MUON_PRODUCTS_ONEDNN || narrow > 0;
 #else
-  (void)size;
   return 0;
 #endif
 }

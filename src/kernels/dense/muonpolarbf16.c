@@ -181,7 +181,6 @@ static void Spoil(size_t rows, size_t columns, float *Z, size_t ld)
 
 static const void *Hold(size_t s, size_t count, const void *B)
 {
-  (void)count;
   return s > 0 ? Square(s, B) : NULL;
 }
 
@@ -229,7 +228,6 @@ static void Multiply(int left, size_t s, size_t l, size_t count, double a, const
   int             failed, padded;
   uint16_t       *buffer;
 
-  (void)count;
   if (s == 0 || l == 0) return;
   strip  = Strip(s, l, MULTIPLY);
   padded = left ? ldz != s : ldz != strip;
@@ -261,7 +259,6 @@ static void Product(size_t s, size_t count, double a, const void *A, const void 
 {
   uint16_t *left, *right;
 
-  (void)count;
   if (s == 0) return;
   left  = (uint16_t *)Buffer(STRIP, s * s * sizeof(*left));
   right = (uint16_t *)Buffer(SQUARE, s * s * sizeof(*right));

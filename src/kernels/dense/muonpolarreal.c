@@ -32,7 +32,6 @@ const MuonKernelReal MuonKernelRealPairs[2] = {{"single", 2 * sizeof(float), 1.0
   #if !defined(PETSCMUON_HAVE_KOKKOS)
 const MuonKernelReal *MuonKernelRealOfDevice(const char *name)
 {
-  (void)name;
   return NULL;
 }
   #endif
@@ -88,7 +87,6 @@ void REAL_NAME(MuonDenseGram)(int left, size_t s, size_t l, size_t count, double
   const MuonBLASInt side = (MuonBLASInt)s, length = (MuonBLASInt)l, ld = (MuonBLASInt)(ldy > 0 ? ldy : 1);
   const REAL        alpha = REAL_OF(a), beta = REAL_OF(b);
 
-  (void)count;
   if (s == 0) return;
   REAL_NAME(MuonPanelSyrk)(left ? "N" : REAL_T, &side, &length, &alpha, (const REAL *)Y, &ld, &beta, (REAL *)A, &side);
 }
@@ -141,14 +139,12 @@ void REAL_NAME(MuonDenseProduct)(size_t s, size_t count, double a, const void *A
   const MuonBLASInt side  = (MuonBLASInt)s;
   const REAL        alpha = REAL_OF(a), beta = REAL_OF(b);
 
-  (void)count;
   if (s == 0) return;
   REAL_NAME(MuonPanelLower)(&side, &side, &alpha, (const REAL *)A, &side, (const REAL *)B, &side, &beta, (REAL *)C, &side);
 }
 
 void REAL_NAME(MuonDenseShift)(size_t s, size_t count, double shift, void *A)
 {
-  (void)count;
   for (size_t i = 0; i < s; i++) ((PART *)A)[PARTS * i * (s + 1)] += (PART)shift;
 }
 

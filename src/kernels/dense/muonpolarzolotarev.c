@@ -305,7 +305,6 @@ MUON_KERNEL_CLONES void REAL_NAME(MuonDenseMirror)(size_t s, size_t count, void 
   REAL  *A = (REAL *)W;
   size_t J = 0;
 
-  (void)count;
   for (; J + TILE <= s; J += TILE) {
     size_t I = J + TILE;
 

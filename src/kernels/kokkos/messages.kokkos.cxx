@@ -267,13 +267,11 @@ template <class REAL> KOKKOS_INLINE_FUNCTION REAL Signed(const unsigned char *bi
 
 template <class REAL> int Top(size_t m, size_t n, const void *T, size_t ldt, const void *S, size_t ldr, size_t count, unsigned char *bitmap, void *kept, void *scratch)
 {
-  (void)scratch;
   return Select<REAL, REAL>("Top", m, n, T, ldt, S, ldr, count, bitmap, kept);
 }
 
 template <class REAL> int TopRounded(size_t m, size_t n, const void *T, size_t ldt, const void *S, size_t ldr, size_t count, unsigned char *bitmap, float *kept, void *scratch)
 {
-  (void)scratch;
   return Select<REAL, float>("TopRounded", m, n, T, ldt, S, ldr, count, bitmap, kept);
 }
 

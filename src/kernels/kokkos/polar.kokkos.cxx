@@ -26,35 +26,21 @@ enum {
 };
 
 /* What a kind of arithmetic multiplies: Stored are the entries of matrices, Operand what products read */
-struct Single {
-  using Stored                                     = float;
-  using Operand                                    = float;
-  static constexpr MuonVendorArithmetic arithmetic = MUON_VENDOR_SINGLE;
+template <class S, class O, MuonVendorArithmetic A> struct Kind {
+  using Stored                                     = S;
+  using Operand                                    = O;
+  static constexpr MuonVendorArithmetic arithmetic = A;
 };
-struct Double {
-  using Stored                                     = double;
-  using Operand                                    = double;
-  static constexpr MuonVendorArithmetic arithmetic = MUON_VENDOR_DOUBLE;
-};
-struct TF32 {
-  using Stored                                     = float;
-  using Operand                                    = float;
-  static constexpr MuonVendorArithmetic arithmetic = MUON_VENDOR_TF32;
-};
-struct BF16 {
-  using Stored                                     = float;
-  using Operand                                    = uint16_t;
-  static constexpr MuonVendorArithmetic arithmetic = MUON_VENDOR_BF16;
-};
+using Single = Kind<float, float, MUON_VENDOR_SINGLE>;
+using Double = Kind<double, double, MUON_VENDOR_DOUBLE>;
+using TF32   = Kind<float, float, MUON_VENDOR_TF32>;
+using BF16   = Kind<float, uint16_t, MUON_VENDOR_BF16>;
 
-KOKKOS_INLINE_FUNCTION void ToOperand(float x, float *y)
+template <class R> KOKKOS_INLINE_FUNCTION void ToOperand(R x, R *y)
 {
   *y = x;
 }
-KOKKOS_INLINE_FUNCTION void ToOperand(double x, double *y)
-{
-  *y = x;
-}
+
 /* To nearest even; a NaN stays one */
 KOKKOS_INLINE_FUNCTION void ToOperand(float x, uint16_t *y)
 {
@@ -266,44 +252,35 @@ template <class K> void Identity(size_t s, double a, void *A)
 }
 
 /* The vendor's factorizations */
+template <class K> const MuonVendorFactors *Vendor(const char *call)
+{
+  Tell(call);
+  return MuonVendorGet(PrecisionOf<typename K::Stored>());
+}
+
 template <class K> int Decompose(size_t m, size_t n, void *A, void *S, void *U, void *V)
 {
-  using R = typename K::Stored;
-
-  Tell("Decompose");
-  return MuonVendorGet(PrecisionOf<R>())->decompose(m, n, Of<R>(A), Of<R>(S), Of<R>(U), Of<R>(V));
+  return Vendor<K>("Decompose")->decompose(m, n, Of<char>(A), Of<char>(S), Of<char>(U), Of<char>(V));
 }
 
 template <class K> int Cholesky(size_t s, void *A)
 {
-  using R = typename K::Stored;
-
-  Tell("Cholesky");
-  return s > 0 ? MuonVendorGet(PrecisionOf<R>())->cholesky(s, Of<R>(A)) : 0;
+  return s > 0 ? Vendor<K>("Cholesky")->cholesky(s, Of<char>(A)) : 0;
 }
 
 template <class K> int Inverse(size_t s, void *A)
 {
-  using R = typename K::Stored;
-
-  Tell("Inverse");
-  return s > 0 ? MuonVendorGet(PrecisionOf<R>())->inverse(s, Of<R>(A)) : 0;
+  return s > 0 ? Vendor<K>("Inverse")->inverse(s, Of<char>(A)) : 0;
 }
 
 template <class K> void Solve(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
 {
-  using R = typename K::Stored;
-
-  Tell("Solve");
-  if (s > 0 && l > 0) MuonVendorGet(PrecisionOf<R>())->solve(left, transposed, s, l, Of<const R>(L), Of<R>(Y), ldy);
+  if (s > 0 && l > 0) Vendor<K>("Solve")->solve(left, transposed, s, l, Of<char>(L), Of<char>(Y), ldy);
 }
 
 template <class K> void Times(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
 {
-  using R = typename K::Stored;
-
-  Tell("Times");
-  if (s > 0 && l > 0) MuonVendorGet(PrecisionOf<R>())->times(left, transposed, s, l, Of<const R>(L), Of<R>(Y), ldy);
+  if (s > 0 && l > 0) Vendor<K>("Times")->times(left, transposed, s, l, Of<char>(L), Of<char>(Y), ldy);
 }
 
 template <class K> double Distance(size_t s, const void *A, double scale)

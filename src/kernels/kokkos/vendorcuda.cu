@@ -87,34 +87,23 @@ cublasOperation_t Op(int transposed)
 
 /* The libraries' names for both precisions */
 template <class R> struct Calls;
-template <> struct Calls<float> {
-  static constexpr auto GeqrfSize  = cusolverDnSgeqrf_bufferSize;
-  static constexpr auto Geqrf      = cusolverDnSgeqrf;
-  static constexpr auto OrgqrSize  = cusolverDnSorgqr_bufferSize;
-  static constexpr auto Orgqr      = cusolverDnSorgqr;
-  static constexpr auto GesvdjSize = cusolverDnSgesvdj_bufferSize;
-  static constexpr auto Gesvdj     = cusolverDnSgesvdj;
-  static constexpr auto PotrfSize  = cusolverDnSpotrf_bufferSize;
-  static constexpr auto Potrf      = cusolverDnSpotrf;
-  static constexpr auto PotriSize  = cusolverDnSpotri_bufferSize;
-  static constexpr auto Potri      = cusolverDnSpotri;
-  static constexpr auto Trsm       = cublasStrsm;
-  static constexpr auto Trmm       = cublasStrmm;
-};
-template <> struct Calls<double> {
-  static constexpr auto GeqrfSize  = cusolverDnDgeqrf_bufferSize;
-  static constexpr auto Geqrf      = cusolverDnDgeqrf;
-  static constexpr auto OrgqrSize  = cusolverDnDorgqr_bufferSize;
-  static constexpr auto Orgqr      = cusolverDnDorgqr;
-  static constexpr auto GesvdjSize = cusolverDnDgesvdj_bufferSize;
-  static constexpr auto Gesvdj     = cusolverDnDgesvdj;
-  static constexpr auto PotrfSize  = cusolverDnDpotrf_bufferSize;
-  static constexpr auto Potrf      = cusolverDnDpotrf;
-  static constexpr auto PotriSize  = cusolverDnDpotri_bufferSize;
-  static constexpr auto Potri      = cusolverDnDpotri;
-  static constexpr auto Trsm       = cublasDtrsm;
-  static constexpr auto Trmm       = cublasDtrmm;
-};
+#define CALLS(R, X) \
+  template <> struct Calls<R> { \
+    static constexpr auto GeqrfSize  = cusolverDn##X##geqrf_bufferSize; \
+    static constexpr auto Geqrf      = cusolverDn##X##geqrf; \
+    static constexpr auto OrgqrSize  = cusolverDn##X##orgqr_bufferSize; \
+    static constexpr auto Orgqr      = cusolverDn##X##orgqr; \
+    static constexpr auto GesvdjSize = cusolverDn##X##gesvdj_bufferSize; \
+    static constexpr auto Gesvdj     = cusolverDn##X##gesvdj; \
+    static constexpr auto PotrfSize  = cusolverDn##X##potrf_bufferSize; \
+    static constexpr auto Potrf      = cusolverDn##X##potrf; \
+    static constexpr auto PotriSize  = cusolverDn##X##potri_bufferSize; \
+    static constexpr auto Potri      = cusolverDn##X##potri; \
+    static constexpr auto Trsm       = cublas##X##trsm; \
+    static constexpr auto Trmm       = cublas##X##trmm; \
+  }
+CALLS(float, S);
+CALLS(double, D);
 
 template <class R> int Factor(size_t m, size_t n, R *A, size_t lda)
 {

@@ -49,10 +49,7 @@ static float *Rounded(MuonVendorArithmetic arithmetic, size_t rows, size_t colum
   return copy;
 }
 
-void MuonVendorSetStream(void *stream)
-{
-  (void)stream;
-}
+void MuonVendorSetStream(void *stream) {}
 
 void *MuonVendorPin(size_t bytes)
 {
@@ -66,7 +63,6 @@ void MuonVendorUnpin(void *data)
 
 int MuonVendorHas(MuonVendorArithmetic arithmetic)
 {
-  (void)arithmetic;
   return 1;
 }
 

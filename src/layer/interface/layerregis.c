@@ -34,10 +34,9 @@ PetscErrorCode MuonLayerRegister(const char name[], PetscErrorCode (*function)(M
 /* A layer without entries */
 static PetscErrorCode MuonLayerCreateEmpty_Private(MPI_Comm comm, PetscObject *layer)
 {
-  MuonLayerArray array;
+  MuonLayerArray array = {0};
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&array, sizeof(array)));
   array.comm = comm;
   array.type = PETSC_DOUBLE;
   PetscCall(MuonLayerCreateFromArray("empty", &array, (MuonLayer *)layer));
@@ -56,7 +55,11 @@ static PetscErrorCode MuonLayerCreateEmpty_Private(MPI_Comm comm, PetscObject *l
 @*/
 PetscErrorCode MuonLayerInitializePackage(void)
 {
+<<<<<<< HEAD
   static MuonParameterClass what;
+=======
+  MuonParameterClass what = {0};
+>>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   if (MUONLAYER_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);

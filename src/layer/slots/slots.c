@@ -9,9 +9,7 @@ static const MuonSlotOps *const Slots[] = {
   &MuonSlotAfter,
   &MuonSlotHyperball,
 };
-enum {
-  NSLOTS = sizeof(Slots) / sizeof(Slots[0])
-};
+#define NSLOTS (int)(sizeof(Slots) / sizeof(Slots[0]))
 
 PetscErrorCode MuonSlotsRegister(void)
 {

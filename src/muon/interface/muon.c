@@ -235,14 +235,18 @@ PetscErrorCode MuonGetExchange(Muon muon, MuonExchange *exchange)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonReadOptions_Private(Muon muon)
+PetscErrorCode MuonReadAllOptions_Private(PetscObject object)
 {
-  const char  *deftype = ((PetscObject)muon)->type_name ? ((PetscObject)muon)->type_name : MUONEF21;
+  Muon         muon = (Muon)object;
+  const char  *deftype;
   char         text[PETSC_MAX_PATH_LEN];
   MuonExchange exchange;
   PetscBool    flg;
 
   PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(object->options, object->prefix, "-muon_preset", text, sizeof(text), &flg));
+  if (flg) PetscCall(MuonSetPreset(muon, text));
+  deftype = object->type_name != NULL ? object->type_name : MUONEF21;
   PetscObjectOptionsBegin((PetscObject)muon);
   PetscCall(PetscOptionsFList("-muon_type", "Algorithm", "MuonSetType", MuonList, deftype, text, sizeof(text), &flg));
   PetscCall(MuonSetType(muon, flg ? text : deftype));
@@ -258,19 +262,6 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   PetscTryTypeMethod(muon, setfromoptions);
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonLayerSetFromOptions((PetscObject)muon->layer[l]));
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonHelpLayer_Private(muon, muon->layer[l]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonReadAllOptions_Private(PetscObject object)
-{
-  Muon      muon = (Muon)object;
-  char      name[64];
-  PetscBool flg;
-
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsGetString(object->options, object->prefix, "-muon_preset", name, sizeof(name), &flg));
-  if (flg) PetscCall(MuonSetPreset(muon, name));
-  PetscCall(MuonReadOptions_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

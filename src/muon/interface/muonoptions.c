@@ -93,7 +93,6 @@ static PetscErrorCode MuonKeyTryRow_Private(const char family[], const char type
   char                 key[MUON_KEY_LENGTH];
 
   PetscFunctionBegin;
-  (void)type;
   search->more = search->number && row->kind == MUON_PARAMETER_ENUM ? 2 : 0;
   PetscCall(PetscSNPrintf(key, sizeof(key), "%s%s", own ? "" : family, row->key));
   if (strncmp(key, "compressor", 10) != 0) {
@@ -115,7 +114,7 @@ PetscErrorCode MuonGetNearestOption_Private(Muon muon, const char key[], const c
 {
   char          whole[MUON_KEY_LENGTH], nearest[MUON_KEY_LENGTH] = "";
   MuonKeySearch search = {muon, whole, PETSC_FALSE, value != NULL && isdigit((unsigned char)value[0]) ? PETSC_TRUE : PETSC_FALSE, PETSC_MAX_INT, 0, nearest};
-  MuonParameter row;
+  MuonParameter row    = {0};
   PetscBool     is;
 
   PetscFunctionBegin;
@@ -123,7 +122,6 @@ PetscErrorCode MuonGetNearestOption_Private(Muon muon, const char key[], const c
   PetscCall(PetscSNPrintf(whole, sizeof(whole), "%.*s%s", (int)(strlen(key) - (is ? 2 : 0)), key, is ? "learning_rate" : ""));
   PetscCall(PetscStrbeginswith(key, "muon_layer_", &search.layer));
   PetscCall(MuonParametersForEach(MuonKeyTryRow_Private, &search));
-  PetscCall(PetscMemzero(&row, sizeof(row)));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(MuonOtherKeys); k++) {
     row.key = MuonOtherKeys[k][1];
     PetscCall(MuonKeyTryRow_Private(MuonOtherKeys[k][0], "", &row, &search));

@@ -76,12 +76,11 @@ static PetscErrorCode MuonAddMemory_Private(MuonStateVisitor *visitor, const Muo
 PetscErrorCode MuonGetMemory(Muon muon, PetscLogDouble *worker, PetscLogDouble *server, PetscLogDouble *scratch)
 {
   PetscLogDouble   bytes[2] = {0, 0}, packets = 0;
-  size_t           shared = 0;
-  MuonStateVisitor visitor;
+  size_t           shared  = 0;
+  MuonStateVisitor visitor = {0};
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
   visitor.visit = MuonAddMemory_Private;
   visitor.ctx   = bytes;
   PetscCall(MuonVisitState(muon, &visitor));
@@ -163,8 +162,8 @@ static PetscErrorCode MuonCopyState_Private(MuonStateVisitor *visitor, const Muo
 @*/
 PetscErrorCode MuonGetLayerState(Muon muon, MuonLayer layer, const char name[], Mat A, PetscBool *kept)
 {
-  MuonStateVisitor visitor;
-  MuonStateSearch  search;
+  MuonStateVisitor visitor = {0};
+  MuonStateSearch  search  = {0};
   MuonMatrix       matrix;
   MuonShard       *shard;
   PetscBool        dense;
@@ -177,8 +176,6 @@ PetscErrorCode MuonGetLayerState(Muon muon, MuonLayer layer, const char name[], 
   if (A != NULL) PetscValidHeaderSpecific(A, MAT_CLASSID, 4);
   PetscAssertPointer(kept, 5);
   PetscCall(MuonShardFind(muon, layer, &shard));
-  PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
-  PetscCall(PetscMemzero(&search, sizeof(search)));
   search.server  = strncmp(name, MUON_STATE_OF_SERVER, length) == 0 ? PETSC_TRUE : PETSC_FALSE;
   search.layer   = ((PetscObject)layer)->name;
   search.shard   = shard->name;

@@ -5,7 +5,8 @@
    are checked, and ranks compare them with all other options.
 */
 
-PetscReal MuonGetMomentumNow_Private(Muon muon)
+/* The momentum of the current or next step */
+static PetscReal MuonGetMomentumNow_Private(Muon muon)
 {
   if (muon->rates->fn != NULL && muon->rates->scheduled.valid) return muon->rates->scheduled.momentum;
   if (muon->step >= muon->rates->momentum_warmup) return muon->rates->momentum;

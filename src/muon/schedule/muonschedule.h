@@ -31,10 +31,7 @@ PETSC_INTERN PetscErrorCode MuonCheckMomentum_Private(Muon, int at, MuonMomentum
 PETSC_INTERN PetscErrorCode MuonScheduleDefault_Private(Muon);
 /* schedule x warm-up of the coming step, or of the one that is taken */
 PETSC_INTERN PetscErrorCode MuonGetScheduleFactor_Private(Muon, PetscReal *);
-/*
-   The momentum of the current or next step; whether a layer may need memory for one
-*/
-PETSC_INTERN PetscReal MuonGetMomentumNow_Private(Muon);
+/* Whether a layer may need memory for a momentum */
 PETSC_INTERN PetscBool MuonNeedsMomentum_Private(Muon, MuonLayer);
 /*
    Calls the function of MuonSetScheduleFunction() for this step; after all ranks were found to have the same result, an error on

@@ -338,11 +338,9 @@ static PetscErrorCode MuonCompressorChanging_TopSVD(MuonCompressor c, const Muon
 
 static const char *const Methods[] = {"exact", "range", "MuonCompressorMethod", "METHOD_", NULL};
 
-#define AT(member) offsetof(MuonCompressor_SVD, member)
-const MuonParameter MuonCompressorParameters_RankK[]  = {{"rankk_method", MUON_PARAMETER_ENUM, AT(method), METHOD_EXACT, 0, 0, Methods, MUON_PARAMETER_DATA, "How the triples are found"}, {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
-const MuonParameter MuonCompressorParameters_TopSVD[] = {{"topsvd_schatten", MUON_PARAMETER_REAL, AT(p), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, "Exponent in the norm of the singular values"},
+const MuonParameter MuonCompressorParameters_RankK[]  = {MUON_ROW("rankk_method", ENUM, MuonCompressor_SVD, method, METHOD_EXACT, 0, 0, Methods, 0, "How the triples are found"), {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
+const MuonParameter MuonCompressorParameters_TopSVD[] = {MUON_ROW("topsvd_schatten", REAL, MuonCompressor_SVD, p, 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_INF, "Exponent in the norm of the singular values"),
                                                          {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
-#undef AT
 
 /*MC
    MUONCOMPRESSORRANKK - Keeps the leading singular triples

@@ -201,11 +201,9 @@ static PetscErrorCode MuonCompressorReset_PowerSGD(MuonCompressor c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define AT(member) offsetof(MuonCompressor_PowerSGD, member)
-const MuonParameter MuonCompressorParameters_PowerSGD[] = {{"powersgd_sweeps", MUON_PARAMETER_INT, AT(sweeps), 1, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA, "Sweeps of a message"},
-                                                           {"powersgd_oversampling", MUON_PARAMETER_INT, AT(oversampling), 0, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA, "Columns that are iterated on and not sent"},
+const MuonParameter MuonCompressorParameters_PowerSGD[] = {MUON_ROW("powersgd_sweeps", INT, MuonCompressor_PowerSGD, sweeps, 1, 1, MUON_UNBOUNDED, NULL, 0, "Sweeps of a message"),
+                                                           MUON_ROW("powersgd_oversampling", INT, MuonCompressor_PowerSGD, oversampling, 0, 0, MUON_UNBOUNDED, NULL, 0, "Columns that are iterated on and not sent"),
                                                            {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
-#undef AT
 
 /*MC
    MUONCOMPRESSORPOWERSGD - Projects onto a subspace that approaches the leading singular vectors from message to

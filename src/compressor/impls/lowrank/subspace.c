@@ -5,9 +5,7 @@
 #include <math.h>
 
 /* The number of random words that are computed at a time */
-enum {
-  CHUNK = 512
-};
+#define CHUNK 512
 
 void *MuonColumnsAt(const MuonColumns *X, size_t k)
 {

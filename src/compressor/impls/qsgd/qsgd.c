@@ -234,11 +234,9 @@ static PetscErrorCode MuonCompressorChanging_QSGD(MuonCompressor c, const MuonPa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define AT(member) offsetof(MuonCompressor_QSGD, member)
-const MuonParameter MuonCompressorParameters_QSGD[] = {{"qsgd_block_length", MUON_PARAMETER_INT, AT(length), 256, 16, 65536, NULL, MUON_PARAMETER_DATA, "Entries of a block, a power of two"},
-                                                       {"qsgd_block_norm", MUON_PARAMETER_ENUM, AT(norm), MUON_COMPRESSOR_BLOCK_NORM_MAX, 0, 0, MuonCompressorBlockNorms, MUON_PARAMETER_DATA, "Norm that scales a block"},
+const MuonParameter MuonCompressorParameters_QSGD[] = {MUON_ROW("qsgd_block_length", INT, MuonCompressor_QSGD, length, 256, 16, 65536, NULL, 0, "Entries of a block, a power of two"),
+                                                       MUON_ROW("qsgd_block_norm", ENUM, MuonCompressor_QSGD, norm, MUON_COMPRESSOR_BLOCK_NORM_MAX, 0, 0, MuonCompressorBlockNorms, 0, "Norm that scales a block"),
                                                        {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
-#undef AT
 
 /*MC
    MUONCOMPRESSORQSGD - Rounds the entries of blocks to a few levels of a scale, at random and without bias

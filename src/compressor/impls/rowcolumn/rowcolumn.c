@@ -211,10 +211,7 @@ static PetscErrorCode MuonCompressorAlphaOf_RowColumn(MuonCompressor c, const Mu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define AT(member) offsetof(MuonCompressor_RowColumn, member)
-const MuonParameter MuonCompressorParameters_RowColumn[] = {{"line_norm", MUON_PARAMETER_REAL, AT(p), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, "Norm of a row or column"},
-                                                            {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
-#undef AT
+const MuonParameter MuonCompressorParameters_RowColumn[] = {MUON_ROW("line_norm", REAL, MuonCompressor_RowColumn, p, 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_INF, "Norm of a row or column"), {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /*MC
    MUONCOMPRESSORCOLUMNTOPK - Keeps the columns of largest norm

@@ -17,11 +17,8 @@ enum {
 };
 static const char *const Parts[] = {"modulus", "split", "MuonAdamWComplex", "MUON_ADAMW_", NULL};
 
-#define FLAGS (MUON_PARAMETER_DATA | MUON_PARAMETER_PARENT)
-#define ROW(field, value, most, flag, help) \
-  { \
-    "adamw_" #field, MUON_PARAMETER_REAL, offsetof(MuonLayer_AdamW, field), value, 0, most, NULL, FLAGS | (flag), help \
-  }
+#define FLAGS                               (MUON_PARAMETER_DATA | MUON_PARAMETER_PARENT)
+#define ROW(field, value, most, flag, help) MUON_ROW("adamw_" #field, REAL, MuonLayer_AdamW, field, value, 0, most, NULL, FLAGS | (flag), help)
 
 /* Where they are not set, the optimizer's hold */
 const MuonParameter MuonLayerParameters_AdamW[] = {ROW(beta1, MUON_ADAMW_BETA1, 1, MUON_PARAMETER_BELOW, "Decay of the mean of gradients"),

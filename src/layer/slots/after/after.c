@@ -66,12 +66,6 @@ static PetscErrorCode SetUp(MuonLayer layer, void *data, PetscInt *nstates, Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The vectors that a method scales; those of the longer side for normuon_long */
-static PetscBool OfRows(int way, const MuonMatrix *A)
-{
-  return way == NORMUON_ROW || way == LINES_ROWS || (way == NORMUON_LONG && A->rows >= A->columns) ? PETSC_TRUE : PETSC_FALSE;
-}
-
 /* Divides by the roots of the mean squares v, and restores the Frobenius norm */
 static PetscErrorCode NorMuon(MuonLayer layer, double beta, MuonSlotState *state, const MuonMatrix *A, MuonSlotVectors *vectors)
 {
@@ -111,16 +105,16 @@ static PetscErrorCode Apply(MuonLayer layer, void *data, MuonSlotState state[], 
   const char  *list  = after->list;
 
   PetscFunctionBegin;
-  (void)info;
-  (void)step;
   for (int way = Next(&list); way != WAYS; way = Next(&list)) {
+    /* The vectors that a method scales; those of the longer side for normuon_long */
+    const PetscBool rows = way == NORMUON_ROW || way == LINES_ROWS || (way == NORMUON_LONG && A->rows >= A->columns) ? PETSC_TRUE : PETSC_FALSE;
     MuonSlotVectors vectors;
 
     if (way == FROBENIUS) {
       PetscCall(Frobenius(layer, A, B));
       continue;
     }
-    PetscCall(MuonSlotGetNorms(layer, A, OfRows(way, A), &vectors, status));
+    PetscCall(MuonSlotGetNorms(layer, A, rows, &vectors, status));
     if (way <= NORMUON_COLUMN) PetscCall(NorMuon(layer, (double)after->beta, state++, A, &vectors));
     PetscCall(MuonSlotDivide(A, &vectors, B));
   }
@@ -136,7 +130,6 @@ static PetscErrorCode View(MuonLayer layer, void *data, const MuonSlotState stat
   PetscBool    spectral;
 
   PetscFunctionBegin;
-  (void)state;
   PetscCall(PetscViewerASCIIPrintf(viewer, "after the LMO: %s, beta %g\n", after->list, (double)after->beta));
   PetscCall(PetscObjectTypeCompare((PetscObject)layer->lmo, MUONLMOSPECTRAL, &spectral));
   if (!spectral) PetscFunctionReturn(PETSC_SUCCESS);

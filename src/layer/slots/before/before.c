@@ -119,8 +119,6 @@ static PetscErrorCode Apply(MuonLayer layer, void *data, MuonSlotState state[], 
   MuonArray       to;
 
   PetscFunctionBegin;
-  (void)info;
-  (void)step;
   if (before->kind == SOAP) {
     PetscCall(MuonArrayOnHost(&A->here, PETSC_TRUE, &host.here));
     PetscCall(MuonArrayOnHost(B, PETSC_TRUE, &to));
@@ -144,8 +142,6 @@ static PetscErrorCode View(MuonLayer layer, void *data, const MuonSlotState stat
   const Before *before = (const Before *)data;
 
   PetscFunctionBegin;
-  (void)layer;
-  (void)state;
   if (before->kind == SOAP) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "before the LMO: SOAP of the short side, beta %g, a basis by %s every %" PetscInt_FMT " steps\n", Beta(before), MuonEigenbasisKinds[before->basis], before->interval));
   } else PetscCall(PetscViewerASCIIPrintf(viewer, "before the LMO: %s divided by their norms, beta %g\n", Kinds[before->kind], Beta(before)));

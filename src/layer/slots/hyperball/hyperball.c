@@ -22,8 +22,6 @@ static PetscBool Chosen(const void *data)
 static PetscErrorCode SetUp(MuonLayer layer, void *data, PetscInt *nstates, MuonSlotKind kind[2])
 {
   PetscFunctionBegin;
-  (void)layer;
-  (void)data;
   *nstates = 1;
   kind[0]  = MUON_SLOT_ALIKE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -36,7 +34,6 @@ static PetscErrorCode Apply(MuonLayer layer, void *data, MuonSlotState state[], 
   double             sum[3], R, a, after;
 
   PetscFunctionBegin;
-  (void)data;
   step->held = PETSC_TRUE;
   step->keep = 1;
   step->by   = 0;
@@ -71,7 +68,6 @@ static PetscErrorCode View(MuonLayer layer, void *data, const MuonSlotState stat
   MuonArray whole, W;
 
   PetscFunctionBegin;
-  (void)data;
   if (state == NULL || state[0].now.data == NULL) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "hyperball: the weights keep the Frobenius norm of the first step\n"));
     PetscFunctionReturn(PETSC_SUCCESS);

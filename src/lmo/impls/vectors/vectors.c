@@ -17,12 +17,8 @@ static const struct {
              {MUONLMOROWSUM, PETSC_TRUE, 1, HUGE_VAL, MUON_WIRE_PERROW, PETSC_FALSE}, {MUONLMOL21, PETSC_FALSE, 2, 1, MUON_WIRE_COLUMNS, PETSC_FALSE},
              {MUONLMOMIXED, PETSC_FALSE, 2, 2, MUON_LMO_NO_KIND, PETSC_FALSE}};
 
-#define ROW(key, field, help) \
-  { \
-    key, MUON_PARAMETER_REAL, offsetof(MuonLMOVectors, field), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, help \
-  }
+#define ROW(key, field, help) MUON_ROW(key, REAL, MuonLMOVectors, field, 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_INF, help)
 static const MuonParameter MuonLMOParameters_Mixed[] = {ROW("mixed_exponent_p", p, "Exponent in the norm of a column"), ROW("mixed_exponent_q", q, "Exponent in the norm of these norms"), {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
-#undef ROW
 
 /*MC
   MUONLMOFROBENIUS - "frobenius" - the Frobenius norm, which is its own dual

@@ -265,10 +265,7 @@ static PetscErrorCode MuonCheckpointDestroy_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define ROW(kind, field, value, least, most, names, help) \
-  { \
-    #field, MUON_PARAMETER_##kind, offsetof(MuonSaving, field), value, least, most, names, MUON_PARAMETER_DATA, help \
-  }
+#define ROW(kind, field, value, least, most, names, help) MUON_ROW(#field, kind, MuonSaving, field, value, least, most, names, 0, help)
 
 static const MuonParameter MuonCheckpointParameters[] = {ROW(TEXT, checkpoint, 0, 0, 0, NULL, "Folder that steps write checkpoints to"),
                                                          ROW(INT, checkpoint_interval, 100, 1, MUON_UNBOUNDED, NULL, "Of how many steps one writes a checkpoint"),
@@ -282,7 +279,11 @@ static const MuonParameter MuonCheckpointParameters[] = {ROW(TEXT, checkpoint, 0
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Checkpoint(void)
 {
+<<<<<<< HEAD
   static MuonAddonOps ops;
+=======
+  MuonAddonOps ops = {0};
+>>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   ops.rows    = MuonCheckpointParameters;

@@ -185,7 +185,7 @@ static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, cons
 {
   MuonCheckpointLoad *load = (MuonCheckpointLoad *)visitor->ctx;
   char                full[MUON_STATE_NAME];
-  MuonFileRecord      want;
+  MuonFileRecord      want = {0};
   const MuonShard    *shard;
   PetscBool           mean;
   PetscInt            layer;
@@ -194,7 +194,6 @@ static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, cons
   PetscCall(MuonStateName(visitor, name, full));
   PetscCall(MuonCheckpointFindLayer_Private((Muon)visitor->of, visitor->layer, &layer, &shard));
   PetscCall(MuonCheckpointNumber_Private(load, (Muon)visitor->of, &layer));
-  PetscCall(PetscMemzero(&want, sizeof(want)));
   want.layer  = visitor->layer;
   want.state  = full;
   want.holder = MuonCheckpointHolder_Private(name, visitor->holder);
@@ -226,10 +225,9 @@ static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, cons
 /* Visits the state that is loaded once. Reading uses copies on the host */
 static PetscErrorCode MuonCheckpointGo_Private(MuonCheckpointLoad *load, MuonCheckpointPhase phase)
 {
-  MuonStateVisitor visitor;
+  MuonStateVisitor visitor = {0};
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
   load->phase    = phase;
   visitor.visit  = MuonCheckpointVisit_Private;
   visitor.make   = phase == LOAD_MAKE ? MuonCheckpointMake_Private : NULL;
@@ -451,10 +449,9 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileReader *reader)
   const PetscBool    all    = MuonSavingOf(muon)->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE;
   const size_t       layers = (size_t)muon->nlayers, bytes = (size_t)MuonSavingOf(muon)->nprograms * reader->id.ranks;
   const uint32_t     ranks = reader->id.ranks;
-  MuonCheckpointLoad load;
+  MuonCheckpointLoad load  = {0};
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&load, sizeof(load)));
   load.muon   = muon;
   load.reader = reader;
   PetscCall(MuonRoundsDrop_Private(muon));

@@ -153,11 +153,10 @@ int MuonCheckpointCut_Private(const MuonCheckpointPlace *place, const MuonFileRe
 /* The weights of all, or of each worker by itself beside those */
 static PetscErrorCode MuonCheckpointWalkWeights_Private(Muon muon, MuonStateVisitor *visitor, PetscBool own, PetscBool write)
 {
-  MuonState state;
+  MuonState state = {0};
   MuonArray W, host;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&state, sizeof(state)));
   visitor->of = (PetscObject)muon;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], write, &W));

@@ -43,10 +43,9 @@ static PetscErrorCode MuonCheckpointWrite_Private(MuonStateVisitor *visitor, con
 */
 static PetscErrorCode MuonCheckpointWriteWeights_Private(Muon muon, MuonStateVisitor *visitor)
 {
-  MuonState state;
+  MuonState state = {0};
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&state, sizeof(state)));
   visitor->of  = (PetscObject)muon;
   state.name   = MUON_CHECKPOINT_WEIGHT;
   state.holder = MUON_STATE_WORKER;
@@ -102,12 +101,11 @@ static PetscErrorCode MuonCheckpointWriteRank_Private(Muon muon, MuonFileFolder 
   MuonFileRecord     record = MuonCheckpointOwnRecord_Private(MUON_CHECKPOINT_NUMBERS, MUON_FILE_DOUBLE, NUMBERS);
   MuonFileIdentity   id     = *run;
   MuonFileWriter     writer;
-  MuonCheckpointSave save = {muon, &writer};
-  MuonStateVisitor   visitor;
+  MuonCheckpointSave save    = {muon, &writer};
+  MuonStateVisitor   visitor = {0};
   double             numbers[NUMBERS];
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
   visitor.visit        = MuonCheckpointWrite_Private;
   visitor.ctx          = &save;
   visitor.onhost       = PETSC_TRUE;

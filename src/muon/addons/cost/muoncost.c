@@ -202,8 +202,7 @@ static PetscErrorCode MuonCostOfWay_Private(Muon muon, int way, const MuonCostSi
 {
   const PetscBool sums = Ways[way].mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE;
   const Muon      from = MuonCostSender(muon);
-  double         *bytes;
-  double          rounds = 0;
+  double         *bytes, rounds = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(row, sizeof(*row)));
@@ -417,10 +416,7 @@ static PetscErrorCode MuonCostSetFromOptions_Private(Muon muon, MuonOptionItems 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define ROW(key, kind, field, value, least, help) \
-  { \
-    key, MUON_PARAMETER_##kind, offsetof(MuonCostLink, field), value, least, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_LOCAL, help \
-  }
+#define ROW(key, kind, field, value, low, help) MUON_ROW(key, kind, MuonCostLink, field, value, low, MUON_UNBOUNDED, NULL, MUON_PARAMETER_LOCAL, help)
 
 static const MuonParameter MuonCostParameters[] = {ROW("cost_alpha", REAL, alpha, 25e-6, 0, "Latency of the link in predicted costs, in seconds"),
                                                    ROW("cost_beta", REAL, beta, 10e9, 1, "Speed of the link in each direction, in bits a second"),

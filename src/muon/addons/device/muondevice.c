@@ -17,10 +17,7 @@ typedef struct {
   PetscLogDouble bytes[2], copies[2]; /* to it and from it before this step */
 } MuonDeviceUse;
 
-#define ROW(key, kind, field, value, most, flags, help) \
-  { \
-    key, MUON_PARAMETER_##kind, offsetof(MuonDeviceUse, field), value, 0, most, NULL, MUON_PARAMETER_DATA | (flags), help \
-  }
+#define ROW(key, kind, field, value, most, flags, help) MUON_ROW(key, kind, MuonDeviceUse, field, value, 0, most, NULL, flags, help)
 static const MuonParameter MuonDeviceRows[] = {ROW("check_device", BOOL, check, 0, 1, MUON_PARAMETER_LOCAL, "Compare the kernels of a device with the host's before the first step"),
                                                ROW("device_mpi", BOOL, mpi, 0, 1, MUON_PARAMETER_FIXED, "Give MPI the memory of a device, by what MPI says where not set"),
                                                ROW("device_batch_bytes", REAL, batch, MUON_WORK_BATCH, 1e15, 0, "Memory of a device for layers that are updated together, 0: one by one"),
@@ -155,7 +152,11 @@ PetscErrorCode MuonSetDeviceStream(Muon muon, void *stream)
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Device(void)
 {
+<<<<<<< HEAD
   static MuonAddonOps ops;
+=======
+  MuonAddonOps ops = {0};
+>>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   ops.rows      = MuonDeviceRows;

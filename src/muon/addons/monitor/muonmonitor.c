@@ -482,10 +482,7 @@ static PetscErrorCode MuonMonitorSetFromOptions_Private(Muon muon, MuonOptionIte
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define ROW(key, kind, field, most, help) \
-  { \
-    key, MUON_PARAMETER_##kind, offsetof(MuonMonitors, field), 0, 0, most, NULL, MUON_PARAMETER_DATA, help \
-  }
+#define ROW(key, kind, field, most, help) MUON_ROW(key, kind, MuonMonitors, field, 0, 0, most, NULL, 0, help)
 
 static const MuonParameter MuonMonitorParameters[] = {
   ROW("validation_interval", INT, interval, MUON_UNBOUNDED, "Of how many steps one is validated, 0: none"), ROW("measure_update_rms", BOOL, measure, 1, "Measure the size of updates"), {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
@@ -502,7 +499,11 @@ static const char *const MuonMonitorKeys[] = {"muon_monitor", "muon_monitor_canc
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Monitor(void)
 {
+<<<<<<< HEAD
   static MuonAddonOps ops;
+=======
+  MuonAddonOps ops = {0};
+>>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   ops.rows           = MuonMonitorParameters;

@@ -18,9 +18,7 @@ static const struct {
                 {"SignMuon, majorities of the signs of gradients, smooth, the probability of wrong signs derived anew", "rate", "(1/K) sum_k E||grad f(X^k)||_1/sqrt(m n)", PETSC_FALSE, PETSC_TRUE}};
 
 /* Of majorities: the last theorem, where auto has none of its own */
-enum {
-  THEOREM_SIGNS = MUON_THEORY_AUTO
-};
+#define THEOREM_SIGNS MUON_THEORY_AUTO
 
 /* For steps by majorities: the condition to descend on average, NULL if it holds; the largest spectral norm of a step with rate 1 */
 typedef PetscErrorCode MuonSignsDescendFn(Muon, MuonLayer, const char **expected, double *length);
@@ -353,10 +351,7 @@ static PetscErrorCode MuonTheoryView_Private(Muon muon, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define ROW(key, kind, field, value, least, most, names, flags, help) \
-  { \
-    key, MUON_PARAMETER_##kind, offsetof(MuonTheoryData, field), value, least, most, names, (flags) | MUON_PARAMETER_DATA, help \
-  }
+#define ROW(key, kind, field, ...)                   MUON_ROW(key, kind, MuonTheoryData, field, __VA_ARGS__)
 #define FREE(field, value, least, most, flags, help) ROW("theory_" #field, REAL, field, value, least, most, NULL, (flags) | MUON_PARAMETER_FIXED, help)
 #define ALL(field, most, flags, help)                ROW("theory_" #field, REAL, constants.field, PETSC_DETERMINE, 0, most, NULL, (flags) | MUON_PARAMETER_AUTO | MUON_PARAMETER_FIXED, help)
 #define OWN(field, most, flags, help) \
@@ -388,7 +383,11 @@ const MuonParameter MuonTheoryLayerParameters_Private[] = {CONSTANTS(OWN), OWN(e
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Theory(void)
 {
+<<<<<<< HEAD
   static MuonAddonOps ops;
+=======
+  MuonAddonOps ops = {0};
+>>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   ops.rows      = MuonTheoryParameters;

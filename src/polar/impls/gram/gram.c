@@ -28,9 +28,7 @@ typedef struct {
 */
 #define CONDITION 128.0
 #define DELTA     4e-4
-enum {
-  SPECTRUM = 101 /* singular values from 1e-5 to 1 */
-};
+#define SPECTRUM  101 /* singular values from 1e-5 to 1 */
 
 /*
    The condition number of Q over the steps first ... last - 1, x the singular values before, and after if

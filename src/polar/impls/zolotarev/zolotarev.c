@@ -10,9 +10,7 @@ static const char MuonCitation[] = "@article{nakatsukasa2016computing,\n"
                                    "  pages   = {461--493},\n"
                                    "  year    = {2016}\n}\n";
 
-enum {
-  LANCZOS_STEPS = MUON_KERNEL_LANCZOS
-};
+#define LANCZOS_STEPS MUON_KERNEL_LANCZOS
 /* The largest side of a real matrix in a lane, of a complex one, and number of entries. Two matrices take less time than by the BLAS, one takes half as long again at most */
 enum {
   LANES_SIDE    = 16,
@@ -513,16 +511,12 @@ static PetscErrorCode MuonPolarView_Zolotarev(MuonPolar polar, PetscViewer viewe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define ROW(key, kind, field, value, least, most, flags, help) \
-  { \
-    key, kind, offsetof(MuonPolar_Zolotarev, field), value, least, most, NULL, MUON_PARAMETER_DATA | (flags), help \
-  }
+#define ROW(key, kind, field, ...) MUON_ROW(key, kind, MuonPolar_Zolotarev, field, __VA_ARGS__)
 const MuonParameter MuonPolarParameters_Zolotarev[] = {
-  ROW("tolerance", MUON_PARAMETER_REAL, tolerance, 0.02, 0, 1, MUON_PARAMETER_ABOVE | MUON_PARAMETER_BELOW, "How far singular values may end from one"),
-  ROW("zolotarev_interval", MUON_PARAMETER_REAL, interval, PETSC_DETERMINE, 1e-12, 1, MUON_PARAMETER_BELOW | MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Lower end of the interval of the approximation, chosen by the tolerance by default"),
-  ROW("zolotarev_poles", MUON_PARAMETER_INT, poles, PETSC_DETERMINE, 1, MAXMUONKERNELPOLES, MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Number of poles, chosen by the tolerance by default"),
+  ROW("tolerance", REAL, tolerance, 0.02, 0, 1, NULL, MUON_PARAMETER_ABOVE | MUON_PARAMETER_BELOW, "How far singular values may end from one"),
+  ROW("zolotarev_interval", REAL, interval, PETSC_DETERMINE, 1e-12, 1, NULL, MUON_PARAMETER_BELOW | MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Lower end of the interval of the approximation, chosen by the tolerance by default"),
+  ROW("zolotarev_poles", INT, poles, PETSC_DETERMINE, 1, MAXMUONKERNELPOLES, NULL, MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Number of poles, chosen by the tolerance by default"),
   {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
-#undef ROW
 
 /*MC
   MUONPOLARZOLOTAREV - "zolotarev" - Zolotarev's best rational approximation of the sign, on the Gram matrix
