@@ -120,11 +120,7 @@ static void MuonCompressorFinalize_Private(void)
 @*/
 PetscErrorCode MuonCompressorInitializePackage(void)
 {
-<<<<<<< HEAD
-  static MuonParameterClass what;
-=======
   MuonParameterClass what = {0};
->>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   if (MUONCOMPRESSOR_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);

@@ -63,11 +63,7 @@ PetscErrorCode MuonExchangeRegister(const char name[], PetscErrorCode (*function
 @*/
 PetscErrorCode MuonExchangeInitializePackage(void)
 {
-<<<<<<< HEAD
-  static MuonParameterClass parameters;
-=======
   MuonParameterClass parameters = {0};
->>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   if (MUONEXCHANGE_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);

@@ -55,11 +55,7 @@ static PetscErrorCode MuonLayerCreateEmpty_Private(MPI_Comm comm, PetscObject *l
 @*/
 PetscErrorCode MuonLayerInitializePackage(void)
 {
-<<<<<<< HEAD
-  static MuonParameterClass what;
-=======
   MuonParameterClass what = {0};
->>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   if (MUONLAYER_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);

@@ -52,11 +52,7 @@ PetscErrorCode MuonLMORegister(const char name[], PetscErrorCode (*function)(Muo
 @*/
 PetscErrorCode MuonLMOInitializePackage(void)
 {
-<<<<<<< HEAD
-  static MuonParameterClass parameters;
-=======
   MuonParameterClass parameters = {0};
->>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   if (MUONLMO_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);

@@ -155,11 +155,7 @@ static void MuonFinalize_Private(void)
 @*/
 PetscErrorCode MuonInitializePackage(void)
 {
-<<<<<<< HEAD
-  static MuonParameterClass what;
-=======
   MuonParameterClass what = {0};
->>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   if (MUON_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);

@@ -70,11 +70,7 @@ PetscErrorCode MuonPolarRegister(const char name[], PetscErrorCode (*function)(M
 @*/
 PetscErrorCode MuonPolarInitializePackage(void)
 {
-<<<<<<< HEAD
-  static MuonParameterClass parameters;
-=======
   MuonParameterClass parameters = {0};
->>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   if (MUONPOLAR_CLASSID != 0) PetscFunctionReturn(PETSC_SUCCESS);

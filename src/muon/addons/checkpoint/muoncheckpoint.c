@@ -279,11 +279,7 @@ static const MuonParameter MuonCheckpointParameters[] = {ROW(TEXT, checkpoint, 0
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Checkpoint(void)
 {
-<<<<<<< HEAD
-  static MuonAddonOps ops;
-=======
   MuonAddonOps ops = {0};
->>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   ops.rows    = MuonCheckpointParameters;

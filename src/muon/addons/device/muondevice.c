@@ -152,11 +152,7 @@ PetscErrorCode MuonSetDeviceStream(Muon muon, void *stream)
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Device(void)
 {
-<<<<<<< HEAD
-  static MuonAddonOps ops;
-=======
   MuonAddonOps ops = {0};
->>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   ops.rows      = MuonDeviceRows;

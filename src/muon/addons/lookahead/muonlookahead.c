@@ -157,11 +157,7 @@ static const MuonParameter MuonLookAheadParameters[] = {
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_LookAhead(void)
 {
-<<<<<<< HEAD
-  static MuonAddonOps ops;
-=======
   MuonAddonOps ops = {0};
->>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   ops.rows       = MuonLookAheadParameters;

@@ -499,11 +499,7 @@ static const char *const MuonMonitorKeys[] = {"muon_monitor", "muon_monitor_canc
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Monitor(void)
 {
-<<<<<<< HEAD
-  static MuonAddonOps ops;
-=======
   MuonAddonOps ops = {0};
->>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   ops.rows           = MuonMonitorParameters;

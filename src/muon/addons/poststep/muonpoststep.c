@@ -72,11 +72,7 @@ static PetscErrorCode MuonPostStepCounted_Private(Muon muon, PetscInt step)
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_PostStep(void)
 {
-<<<<<<< HEAD
-  static MuonAddonOps ops;
-=======
   MuonAddonOps ops = {0};
->>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   ops.size    = sizeof(MuonPostStep);

@@ -255,11 +255,7 @@ static const MuonParameter MuonTestParameters[] = {{"test_gradient", MUON_PARAME
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_TestGradient(void)
 {
-<<<<<<< HEAD
-  static MuonAddonOps ops;
-=======
   MuonAddonOps ops = {0};
->>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   ops.rows  = MuonTestParameters;

@@ -383,11 +383,7 @@ const MuonParameter MuonTheoryLayerParameters_Private[] = {CONSTANTS(OWN), OWN(e
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Theory(void)
 {
-<<<<<<< HEAD
-  static MuonAddonOps ops;
-=======
   MuonAddonOps ops = {0};
->>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   ops.rows      = MuonTheoryParameters;

@@ -129,11 +129,7 @@ static const MuonParameter MuonWatchParameters[] = {{"check_weights", MUON_PARAM
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Watch(void)
 {
-<<<<<<< HEAD
-  static MuonAddonOps ops;
-=======
   MuonAddonOps ops = {0};
->>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   ops.rows   = MuonWatchParameters;

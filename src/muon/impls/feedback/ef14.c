@@ -119,11 +119,7 @@ static PetscErrorCode MuonCreate_EF14(Muon muon)
 PETSC_INTERN PetscErrorCode MuonRegister_EF14(void)
 {
   static const char *const keys[] = {MUON_FEEDBACK_KEYS("ef14_"), NULL};
-<<<<<<< HEAD
-  static MuonAddonOps      ops;
-=======
   MuonAddonOps             ops    = {0};
->>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   PetscCall(MuonRegister(MUONEF14, MuonCreate_EF14, MuonEF14Parameters));

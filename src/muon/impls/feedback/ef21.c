@@ -251,11 +251,7 @@ static PetscErrorCode MuonCreate_EF21(Muon muon)
 PETSC_INTERN PetscErrorCode MuonRegister_EF21(void)
 {
   static const char *const keys[] = {MUON_FEEDBACK_KEYS("ef21_"), "ef21_monitor_compression", NULL};
-<<<<<<< HEAD
-  static MuonAddonOps      ops;
-=======
   MuonAddonOps             ops    = {0};
->>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   ops.setfromoptions = EF21MeterSetFromOptions_Private;

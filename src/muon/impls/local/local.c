@@ -601,11 +601,7 @@ static PetscErrorCode MuonCreate_Local(Muon muon)
 
 PETSC_INTERN PetscErrorCode MuonRegister_Local(void)
 {
-<<<<<<< HEAD
-  static MuonAddonOps ops;
-=======
   MuonAddonOps ops = {0};
->>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   ops.begin      = MuonBegin_Local;

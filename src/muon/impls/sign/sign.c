@@ -286,11 +286,7 @@ static PetscErrorCode MuonCreate_Sign(Muon muon)
 
 PETSC_INTERN PetscErrorCode MuonRegister_Sign(void)
 {
-<<<<<<< HEAD
-  static MuonAddonOps ops;
-=======
   MuonAddonOps ops = {0};
->>>>>>> 2b19617ece1139bdef45049078b2b475a03df6bf
 
   PetscFunctionBegin;
   ops.begin = MuonBegin_Sign;
