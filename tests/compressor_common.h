@@ -523,22 +523,21 @@ static const char TestKnown[] = "identity|natural|nearest|truncated|bf16|damping
                                 "rankk ratio 0.1 values native|rankk ratio 0.3 values double|rankk ratio 0.3 values single|"
                                 "rankk ratio 0.3 rank 2 values bf16|rankk ratio 0.3 rank 1000 values natural";
 
-/* All of them, one after another: k from 0 until more is false */
-static inline PetscErrorCode GetChoice(PetscInt k, Choice choice, PetscBool *more)
+/* Choice k of them, in the order above and then by types; false behind the last */
+static inline PetscBool TestChoice(PetscInt k, Choice choice)
 {
   const char **types;
   int          ntypes;
+  PetscBool    more = PETSC_FALSE;
 
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorInitializePackage());
-  *more = PETSC_FALSE;
-  for (const char *at = TestKnown; *at != '\0' && !*more; at += strcspn(at, "|"), at += *at == '|') {
-    *more = k-- == 0 ? PETSC_TRUE : PETSC_FALSE;
-    if (*more) PetscCall(PetscStrncpy(choice, at, strcspn(at, "|") + 1));
+  PetscCallAbort(PETSC_COMM_SELF, MuonCompressorInitializePackage());
+  for (const char *at = TestKnown; *at != '\0' && !more; at += strcspn(at, "|"), at += *at == '|') {
+    more = k-- == 0 ? PETSC_TRUE : PETSC_FALSE;
+    if (more) PetscCallAbort(PETSC_COMM_SELF, PetscStrncpy(choice, at, strcspn(at, "|") + 1));
   }
-  PetscCall(PetscFunctionListGet(MuonCompressorList, &types, &ntypes));
+  PetscCallAbort(PETSC_COMM_SELF, PetscFunctionListGet(MuonCompressorList, &types, &ntypes));
   /* Some releases count an empty name at the end */
-  for (int t = 0; t < ntypes && types[t] != NULL && !*more; t++) {
+  for (int t = 0; t < ntypes && types[t] != NULL && !more; t++) {
     const size_t length = strlen(types[t]);
     PetscBool    known  = PETSC_FALSE;
 
@@ -546,14 +545,10 @@ static inline PetscErrorCode GetChoice(PetscInt k, Choice choice, PetscBool *mor
       if ((at == TestKnown || at[-1] == '|') && (at[length] == ' ' || at[length] == '|')) known = PETSC_TRUE;
     }
     if (known) continue;
-    if (k <= MUON_COMPRESSOR_VALUES_NATURAL) {
-      const char *values = MuonCompressorValuesTypes[k];
-
-      PetscCall(PetscSNPrintf(choice, sizeof(Choice), "%s ratio 0.%d values %s bits %d", types[t], k % 2 ? 4 : 1, values, (int)k + 2));
-      *more = PETSC_TRUE;
-    }
+    more = k <= MUON_COMPRESSOR_VALUES_NATURAL ? PETSC_TRUE : PETSC_FALSE;
+    if (more) (void)snprintf(choice, sizeof(Choice), "%s ratio 0.%d values %s bits %d", types[t], k % 2 ? 4 : 1, MuonCompressorValuesTypes[k], (int)k + 2);
     k -= MUON_COMPRESSOR_VALUES_NATURAL + 1;
   }
-  PetscCall(PetscFree(types));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallAbort(PETSC_COMM_SELF, PetscFree(types));
+  return more;
 }

@@ -176,7 +176,6 @@ static PetscErrorCode CheckAlphas(void)
               {"topsvd topsvd_schatten 4 rank 10 values single", 1 - 9 * u * u * sqrt(10)}};
   MuonCompressor c;
   PetscReal      alpha;
-  PetscBool      more;
   Choice         choice;
 
   PetscFunctionBegin;
@@ -200,9 +199,7 @@ static PetscErrorCode CheckAlphas(void)
     TestCheck(PetscAbsReal(alpha - (PetscReal)k / 100) <= PETSC_MACHINE_EPSILON, "%d percent of 100 are %g", k, (double)(100 * alpha));
   }
   /* Nothing is left out of nothing, whatever the type */
-  for (PetscInt k = 0;; k++) {
-    PetscCall(GetChoice(k, choice, &more));
-    if (!more) break;
+  for (PetscInt k = 0; TestChoice(k, choice); k++) {
     for (int side = 0; side < 2; side++) {
       PetscCall(Make(&c, choice));
       PetscCall(MuonCompressorGetAlpha(c, 7 * side, 7 * (1 - side), &alpha));
@@ -302,18 +299,13 @@ static PetscErrorCode CheckBlocks(void)
 
 int main(int argc, char **argv)
 {
-  PetscInt  known = 0;
-  PetscBool more;
-  Choice    choice;
+  PetscInt known = 0;
+  Choice   choice;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(TestStart(4));
-  for (PetscInt k = 0;; k++) {
-    PetscCall(GetChoice(k, choice, &more));
-    if (!more) break;
-    PetscCall(CheckBound(choice, &known));
-  }
+  for (PetscInt k = 0; TestChoice(k, choice); k++) PetscCall(CheckBound(choice, &known));
   TestCheck(known > 20, "%d choices have a constant", (int)known);
   PetscCall(CheckReached());
   PetscCall(CheckAlphas());

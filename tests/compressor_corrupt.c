@@ -222,16 +222,13 @@ static PetscErrorCode CheckEmpty(const char choice[])
 
 int main(int argc, char **argv)
 {
-  PetscBool more;
-  Choice    choice;
+  Choice choice;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(TestStart(7));
   PetscCall(MuonCompressorRegister("atleast", MuonCompressorCreate_AtLeast, NULL));
-  for (PetscInt k = 0;; k++) {
-    PetscCall(GetChoice(k, choice, &more));
-    if (!more) break;
+  for (PetscInt k = 0; TestChoice(k, choice); k++) {
     PetscCall(CheckMessage(choice, 9, 13));
     PetscCall(CheckMessage(choice, 5, 3));
     PetscCall(CheckEmpty(choice));

@@ -183,7 +183,7 @@ int main(int argc, char **argv)
   static const PetscInt shapes[][2] = {{1, 1}, {1, 9}, {9, 1}, {5, 3}, {8, 8}, {12, 31}, {40, 16}, {17, 129}, {0, 4}, {4, 0}};
   static const PetscInt arrays[][2] = {{1, 1}, {1, 9}, {9, 1}, {5, 3}, {12, 31}, {40, 16}, {70, 65}};
   static const double   bad[]       = {NAN, INFINITY, -INFINITY};
-  PetscBool             trap, more;
+  PetscBool             trap;
   Choice                choice;
   Matrix                other;
 
@@ -191,9 +191,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(TestStart(4));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-trap", &trap));
-  for (PetscInt k = 0;; k++) {
-    PetscCall(GetChoice(k, choice, &more));
-    if (!more) break;
+  for (PetscInt k = 0; TestChoice(k, choice); k++) {
     /* What is not finite is a status, and not a signal where traps are set */
     for (int b = 0; b < 12; b++) PetscCall(CheckEnd(choice, (MuonPrecision)(b % 2), b / 2 % 2, b < 8 ? 62 : 20, bad[b / 4], 0));
     if (trap) continue;

@@ -231,9 +231,8 @@ static PetscErrorCode CheckCoin(Matrix X)
 
 int main(int argc, char **argv)
 {
-  Matrix    X;
-  PetscBool more;
-  Choice    choice;
+  Matrix X;
+  Choice choice;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -243,11 +242,7 @@ int main(int argc, char **argv)
   Set(X, 3, 4, 0);
   Set(X, 3, 5, -2);
   PetscCall(CheckMeans(X));
-  for (PetscInt k = 0;; k++) {
-    PetscCall(GetChoice(k, choice, &more));
-    if (!more) break;
-    PetscCall(CheckStreams(choice));
-  }
+  for (PetscInt k = 0; TestChoice(k, choice); k++) PetscCall(CheckStreams(choice));
   PetscCall(CheckCoin(X));
   PetscCall(Free(0));
   PetscCall(PetscFinalize());

@@ -203,7 +203,6 @@ int main(int argc, char **argv)
 {
   const MuonArray shape = MuonArrayOfScalars(6, 4, NULL, 6);
   MuonCompressor  c;
-  PetscBool       more;
   Choice          choice;
 
   PetscFunctionBeginUser;
@@ -211,13 +210,11 @@ int main(int argc, char **argv)
   PetscCall(TestStart(1));
   device = MuonDeviceGet();
   TestCheck(device != NULL && device->start() == NULL, "No device");
-  for (PetscInt k = 0;; k++) {
+  for (PetscInt k = 0; TestChoice(k, choice); k++) {
     MuonCompressorLayout layout;
     PetscBool            rankk, ondevice;
     int                  kinds;
 
-    PetscCall(GetChoice(k, choice, &more));
-    if (!more) break;
     /* A variant has other blocks */
     if (strstr(choice, "block_entries") != NULL) continue;
     PetscCall(Make(&c, choice));

@@ -1,86 +1,40 @@
 static char help[] = "Contraction and lag of every layer: written beside the matrices that they are of, for tests/oracle/ef21_compression.py to compute them again.\n";
 
 #include "parameters.h"
-#include "ef21_common.h"
+#include "problem.h"
 #include <stdio.h>
-#include "parameters.h"
 
-static PetscErrorCode WriteRows(FILE *file, PetscInt d, const PetscReal rows[])
+/* What the layer's worker and server hold before or after a step: M, G_j, X and W, those that are there; a momentum that is not stored is the gradient */
+static PetscErrorCode WriteState(const Problem *p, PetscInt l, PetscInt step, FILE *file)
 {
-  PetscFunctionBegin;
-  for (PetscInt e = 0; e < d; e++) {
-    const double x = (double)rows[e];
-
-    PetscCheck(fwrite(&x, sizeof(x), 1, file) == 1, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write");
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscReal Gradient[TEST_LAYERS][100];
-
-/* A step leaves nothing in the buffers of the gradients */
-static PetscErrorCode KeepGradients(Muon muon, PetscReal *loss, void *ctx)
-{
-  TestProblem *p = (TestProblem *)ctx;
+  static const char *const names[] = {"momentum", "estimate", "served", NULL};
+  const ProblemShape      *shape   = p->layer[l].shape;
+  const size_t             d       = (size_t)(shape->m * shape->n);
+  double                   here    = 0, rows[4][64];
+  PetscBool                kept[4];
 
   PetscFunctionBegin;
-  PetscCall(TestObjective(muon, loss, ctx));
-  for (PetscInt l = 0; l < p->n; l++) {
-    Mat                G;
-    Vec                g;
-    const PetscScalar *array;
-
-    if (p->shape[l].vec == PETSC_TRUE) {
-      PetscCall(MuonLayerGetGradientVec(p->layer[l], &g));
-      PetscCall(VecGetArrayRead(g, &array));
-      for (PetscInt e = 0; e < p->shape[l].m; e++) Gradient[l][e] = PetscRealPart(array[e]);
-      PetscCall(VecRestoreArrayRead(g, &array));
-    } else {
-      PetscCall(MuonLayerGetGradient(p->layer[l], &G));
-      PetscCall(TestMatGetRows(G, Gradient[l]));
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   What the layer's worker and server hold before or after a step: M, G_j, X and W, those that are there;
-   which tells them by a bit each
-*/
-static PetscErrorCode WriteState(TestProblem *p, PetscInt l, FILE *file)
-{
-  const PetscInt d    = TestEntries(&p->shape[l]);
-  double         here = 0;
-  Mat            A[3];
-  PetscReal     *rows;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(d, &rows));
-  PetscCall(TestGetEF21State(p->muon, p->layer[l], &A[0], &A[1], NULL));
-  PetscCall(TestGetLayerServerWeights(p->layer[l], &A[2]));
-  for (int k = 0; k < 3; k++) here += A[k] != NULL || k == 0 ? 1 << k : 0; /* a momentum that is not stored is the gradient */
+  PetscCheck(d <= 64, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s is too large", shape->name);
+  for (int k = 0; k < 4; k++) PetscCall(ProblemGetRows(p, l, names[k], rows[k], &kept[k]));
+  for (size_t e = 0; e < d && kept[0] == PETSC_FALSE && step > 0; e++) rows[0][e] = (double)(PetscReal)ProblemFormula(p, l, (PetscInt)e / shape->n, (PetscInt)e % shape->n, step - 1, ((const double(*)[64])p->data)[l][e]);
+  kept[0] = PETSC_TRUE;
+  for (int k = 0; k < 3; k++) here += kept[k] ? 1 << k : 0; /* which tells them by a bit each */
   PetscCheck(fwrite(&here, sizeof(here), 1, file) == 1, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write");
-  for (int k = 0; k < 3; k++) {
-    if (A[k] == NULL && k > 0) continue;
-    if (A[k] != NULL) PetscCall(TestMatGetRows(A[k], rows));
-    PetscCall(WriteRows(file, d, A[k] != NULL ? rows : Gradient[l]));
-  }
-  PetscCall(TestGetWeights(p, l, rows));
-  PetscCall(WriteRows(file, d, rows));
-  PetscCall(PetscFree(rows));
+  for (int k = 0; k < 4; k++) PetscCheck(kept[k] == PETSC_FALSE || fwrite(rows[k], sizeof(*rows[k]), d, file) == d, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write");
+  memcpy(((double(*)[64])p->data)[l], rows[3], d * sizeof(double));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The figures of a layer, which all ranks have and which name the constants of its compressors */
-static PetscErrorCode WriteFigures(TestProblem *p, PetscInt l, PetscInt step, FILE *file)
+static PetscErrorCode WriteFigures(const Problem *p, PetscInt l, PetscInt step, FILE *file)
 {
   const MPI_Comm      comm = PetscObjectComm((PetscObject)p->muon);
   MuonEF21Compression c, first;
   MuonCompressor      up, down;
-  PetscReal           alpha[2], p2;
+  PetscReal           alpha[2], p2 = 2;
   MuonCompressorType  type;
   PetscBool           topsvd;
-  PetscInt            measured;
+  PetscInt            measured = 1;
   MuonLayerType       which;
   MuonLMO             lmo;
   MuonLMOType         norm;
@@ -89,7 +43,7 @@ static PetscErrorCode WriteFigures(TestProblem *p, PetscInt l, PetscInt step, FI
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&c, sizeof(c)));
-  PetscCall(MuonEF21GetLayerCompression(p->muon, p->layer[l], &c));
+  PetscCall(MuonEF21GetLayerCompression(p->muon, p->layer[l].layer, &c));
   first = c;
   PetscCallMPI(MPI_Bcast(&first, (PetscMPIInt)sizeof(first), MPI_BYTE, 0, comm));
   PetscCall(PetscMemcmp(&first, &c, sizeof(c), &equal));
@@ -97,9 +51,9 @@ static PetscErrorCode WriteFigures(TestProblem *p, PetscInt l, PetscInt step, FI
   PetscCall(GetInt((PetscObject)p->muon, "muon_monitor_interval", &measured));
   measured = step == 5 ? 5 : step / measured * measured;
   PetscCheck(c.step == measured, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": figures of step %" PetscInt_FMT " after step %" PetscInt_FMT, l, c.step, step);
-  PetscCall(MuonGetLayerCompressors(p->muon, p->layer[l], &up, &down));
-  PetscCall(MuonCompressorGetAlpha(up, p->shape[l].m, p->shape[l].n, &alpha[0]));
-  PetscCall(MuonCompressorGetAlpha(down, p->shape[l].m, p->shape[l].n, &alpha[1]));
+  PetscCall(MuonGetLayerCompressors(p->muon, p->layer[l].layer, &up, &down));
+  PetscCall(MuonCompressorGetAlpha(up, p->layer[l].shape->m, p->layer[l].shape->n, &alpha[0]));
+  PetscCall(MuonCompressorGetAlpha(down, p->layer[l].shape->m, p->layer[l].shape->n, &alpha[1]));
   PetscCall(MuonGetParameter(p->muon, "ef21_init", init, sizeof(init)));
   if (init[0] == 'g' && c.step == 0) alpha[0] = PetscDefined(USE_REAL_SINGLE) ? 1 : (PetscReal)1 - (PetscReal)1 / 281474976710656; /* rounded to single precision by u = 2^-24 at most */
   /* What is beside the Frobenius norm is of that norm */
@@ -114,11 +68,11 @@ static PetscErrorCode WriteFigures(TestProblem *p, PetscInt l, PetscInt step, FI
   }
   PetscCheck(c.bound[0] == (alpha[0] < 0 ? -1 : 1 - alpha[0]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": bound %g, alpha %g", l, (double)c.bound[0], (double)alpha[0]);
   PetscCheck(c.bound[1] == (alpha[1] < 0 ? -1 : 1 - alpha[1]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": bound %g, alpha %g", l, (double)c.bound[1], (double)alpha[1]);
-  PetscCall(MuonLayerGetType(p->layer[l], &which));
-  PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
+  PetscCall(MuonLayerGetType(p->layer[l].layer, &which));
+  PetscCall(MuonLayerGetLMO(p->layer[l].layer, &lmo));
   PetscCall(MuonLMOGetType(lmo, &norm));
   if (p->rank > 0 || c.step != step) PetscFunctionReturn(PETSC_SUCCESS);
-  fprintf(file, "%d %d %d %d %s %s", (int)step, (int)l, (int)p->shape[l].m, (int)p->shape[l].n, which, norm);
+  fprintf(file, "%d %d %d %d %s %s", (int)step, (int)l, (int)p->layer[l].shape->m, (int)p->layer[l].shape->n, which, norm);
   for (int k = 0; k < 2; k++) {
     fprintf(file, " %.17g %.17g %.17g %.17g %.17g %.17g", (double)c.mean[0][k], (double)c.worst[0][k], (double)c.lag_mean[0][k], (double)c.lag_worst[0][k], (double)c.mean[1][k], (double)c.lag_mean[1][k]);
   }
@@ -129,11 +83,11 @@ static PetscErrorCode WriteFigures(TestProblem *p, PetscInt l, PetscInt step, FI
 /*
    Ten numbers of a layer that takes part are shared in a step that is measured, and nothing in others
 */
-static PetscErrorCode CheckTraffic(TestProblem *p, TestProblem *plain, PetscInt step)
+static PetscErrorCode CheckTraffic(const Problem *p, const Problem *plain, PetscInt step)
 {
   MuonTraffic traffic[2];
-  double      extra = 0;
-  PetscInt    interval;
+  double      extra    = 0;
+  PetscInt    interval = 1;
 
   PetscFunctionBegin;
   PetscCall(GetInt((PetscObject)p->muon, "muon_monitor_interval", &interval));
@@ -141,7 +95,7 @@ static PetscErrorCode CheckTraffic(TestProblem *p, TestProblem *plain, PetscInt 
     MuonLayerType type;
     PetscBool     frozen;
 
-    PetscCall(MuonLayerGetType(p->layer[l], &type));
+    PetscCall(MuonLayerGetType(p->layer[l].layer, &type));
     PetscCall(PetscStrcmp(type, MUONLAYERFROZEN, &frozen));
     if (frozen == PETSC_FALSE) extra += 10 * sizeof(double);
   }
@@ -157,24 +111,18 @@ int main(int argc, char **argv)
   char                dir[PETSC_MAX_PATH_LEN] = ".", path[PETSC_MAX_PATH_LEN];
   const PetscInt      steps                   = 6;
   FILE               *figures                 = NULL, *file;
-  TestProblem         p, plain;
+  Problem             p, plain;
   MuonEF21Compression c;
-  PetscReal           difference;
+  double              weights[6][64] = {{0}};
   PetscBool           on;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-oracle_dir", dir, sizeof(dir), NULL));
-  PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, TEST_LAYERS, TestShapes, -1, &p));
-  PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, TEST_LAYERS, TestShapes, -1, &plain));
-  p.noise = plain.noise = 2;
-  PetscCall(MuonSetParameter(p.muon, "muon_count_entropy", "true"));
-  PetscCall(MuonSetParameter(plain.muon, "muon_count_entropy", "true"));
-  PetscCall(MuonSetObjectiveAndGradient(p.muon, KeepGradients, &p));
-  PetscCall(MuonSetMaxSteps(p.muon, steps));
-  PetscCall(MuonSetMaxSteps(plain.muon, steps));
-  PetscCall(MuonSetFromOptions(plain.muon));
-  PetscCall(MuonSetFromOptions(p.muon));
+  PetscCall(PetscOptionsInsertString(NULL, "-problem_setup 0 -muon_count_entropy -muon_max_steps 6"));
+  PetscCall(ProblemCreate(&p, 0, 0));
+  PetscCall(ProblemCreate(&plain, 0, 0));
+  p.data = weights;
   PetscCall(PetscOptionsHasName(NULL, NULL, "-ef21_monitor_compression", &on));
   if (on == PETSC_FALSE) PetscCall(MuonEF21SetMonitorCompression(p.muon, PETSC_TRUE));
   else PetscCall(MuonMonitorCancel(plain.muon));
@@ -194,13 +142,13 @@ int main(int argc, char **argv)
       MuonLayerType type;
       PetscBool     frozen;
 
-      PetscCall(MuonLayerGetType(p.layer[l], &type));
+      PetscCall(MuonLayerGetType(p.layer[l].layer, &type));
       PetscCall(PetscStrcmp(type, MUONLAYERFROZEN, &frozen));
       if (frozen == PETSC_TRUE) continue;
-      PetscCall(WriteState(&p, l, file));
+      PetscCall(WriteState(&p, l, s, file));
       if (s > 0) PetscCall(WriteFigures(&p, l, s - 1, figures));
       else {
-        PetscCall(MuonEF21GetLayerCompression(p.muon, p.layer[l], &c));
+        PetscCall(MuonEF21GetLayerCompression(p.muon, p.layer[l].layer, &c));
         PetscCheck(c.step == -1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Figures of step %" PetscInt_FMT " before the first", c.step);
       }
     }
@@ -212,15 +160,14 @@ int main(int argc, char **argv)
   PetscCheck(fclose(file) == 0 && (figures == NULL || fclose(figures) == 0), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", path);
 
   /* Who looks changes nothing, and who does not look has no figures */
-  PetscCall(TestCompareWeights(&p, &plain, &difference));
-  PetscCheck(difference == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Measuring changed weights by %g", (double)difference);
-  PetscCall(MuonEF21GetLayerCompression(plain.muon, plain.layer[0], &c));
+  PetscCall(ProblemCheckSame(&p, &plain, "measuring", "a run without"));
+  PetscCall(MuonEF21GetLayerCompression(plain.muon, plain.layer[0].layer, &c));
   PetscCheck(c.step == -1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Figures of step %" PetscInt_FMT " that nobody asked for", c.step);
   /* The monitor of the option, which another type has no figures for */
   PetscCall(MuonSetType(p.muon, MUONDENSE));
   PetscCall(MuonStep(p.muon));
-  PetscCall(TestDestroy(&plain));
-  PetscCall(TestDestroy(&p));
+  PetscCall(ProblemDestroy(&plain));
+  PetscCall(ProblemDestroy(&p));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -238,7 +185,7 @@ int main(int argc, char **argv)
     test:
       suffix: norms
       nsize: 3
-      args: -ef21_compressor_layers all -ef21_init gradient -ef21_compressor natural -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.5 -muon_layer_h0.attn_lmo_type nuclear -muon_layer_h0.up_lmo_type rowsum -muon_layer_h0.down_lmo_type l1
+      args: -ef21_compressor_layers all -ef21_init gradient -ef21_compressor natural -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.5 -muon_layer_square_lmo_type nuclear -muon_layer_tall_lmo_type rowsum -muon_layer_wide_lmo_type l1
       args: -muon_layer_row_type frozen -muon_layer_gain_type adamw -muon_weight_decay 0.1
     table: suffix | nsize | args
       schatten | 2 | -ef21_compressor topsvd -ef21_compressor_ratio 0.5 -ef21_compressor_topsvd_schatten {{1 2}} -ef21_server_compressor topk

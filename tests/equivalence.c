@@ -178,19 +178,7 @@ static PetscErrorCode CheckMean(Problem *p, Trace *trace)
 static PetscErrorCode CheckServed(Problem *p, const Trace *trace)
 {
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < p->n; k++) {
-    const PetscInt n = p->layer[k].shape->n;
-    const double  *w = trace->weights + (size_t)(trace->steps - 1) * trace->entries + trace->start[k];
-    ProblemArray   a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, p->layer[k].shape->m, 0, 0, 0};
-    PetscBool      serves;
-    Mat            X;
-
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, a.count, n, NULL, &X));
-    PetscCall(MuonLayerGetServerWeights(p->layer[k].layer, X, &serves));
-    PetscCall(ProblemOfMat(X, &a));
-    for (PetscInt e = 0; e < a.count * n && serves; e++) PetscCheck(ProblemGet(&a, e / n, e % n) == w[e], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s: the server's weights are not the workers'", trace->name[k]);
-    PetscCall(MatDestroy(&X));
-  }
+  for (PetscInt k = 0; k < p->n; k++) PetscCall(ProblemCheckRows(p, k, "served", trace->weights + (size_t)(trace->steps - 1) * trace->entries + trace->start[k], 0, "What servers have"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -285,17 +273,7 @@ static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, PetscBool fi
 static PetscErrorCode CheckFull(Problem *p, const double weights[])
 {
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < p->n; weights += p->layer[k].shape->m * p->layer[k].shape->n, k++) {
-    const ProblemShape *s = p->layer[k].shape;
-    ProblemArray        a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, s->m, 0, 0, 0};
-    Mat                 W;
-
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, s->m, s->n, NULL, &W));
-    PetscCall(MuonLayerGetFullWeights(p->layer[k].layer, W));
-    PetscCall(ProblemOfMat(W, &a));
-    for (PetscInt e = 0; e < s->m * s->n; e++) PetscCheck(ProblemGet(&a, e / s->n, e % s->n) == weights[e], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s: the whole weights are others", s->name);
-    PetscCall(MatDestroy(&W));
-  }
+  for (PetscInt k = 0; k < p->n; weights += p->layer[k].shape->m * p->layer[k].shape->n, k++) PetscCall(ProblemCheckRows(p, k, "full", weights, 0, "The whole weights"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1036,6 +1014,22 @@ int main(int argc, char **argv)
         # Products in another order: a step of length 0.1 after six of Newton and Schulz, whose rounding the polynomials of kj amplify by less than
         # 3.5^5 = 525 units of the sums of up to 70 products
         device_polar    |   | -compare tolerance -tolerance 1e-6 -both " -problem_curvature 0 -lmo_polar_precision double -lmo_type spectral" -each " -muon_type sign -sign_direction polar -sign_update none -lmo_polar_type newtonschulz; -muon_type sign -sign_direction polar -sign_update polar -lmo_polar_type newtonschulz; -ef21_compressor identity -lmo_polar_type newtonschulz -muon_check_device; -ef21_compressor identity -lmo_polar_type gram -muon_check_device"
+
+    # Matrices, by stand-ins that answer as those of CUDA do; the gradient is in the layer's matrix, or in the caller's. One of four ranks has no row of the last
+    testset:
+      args: -steps 3 -all " -problem_layers tall,wide,entry -muon_learning_rate 0.1 -lmo_type frobenius" -a " -problem_device; -problem_device -problem_own"
+      table: suffix | nsize | args
+        device_mat_ef21   | 2 | -restart 2 -state -both " -ef21_compressor topk -ef21_server_compressor topk"
+        device_mat_dense  | 2 | -both " -muon_type dense" -each " -muon_nan zero -muon_weight_decay 0.1 -muon_weight_decay_style coupled; -muon_exchange_mode reduce; -muon_exchange_type rows"
+        # Rows on the ranks of two workers, or of one
+        device_mat_spread | 4 | -restart 2 -both " -problem_ranks 2 -ef21_compressor topk -ef21_server_compressor topk" -each " -muon_assembly allgather; -muon_assembly owner; -muon_assembly gram"
+        device_mat_slices | 4 | -both " -problem_ranks 0 -muon_type dense -muon_assembly gram" -each " -lmo_type row; -lmo_type column; -lmo_type rowsum"
+        # Gradients of all rows on every rank, of which the sum begins in the callback, or in the step
+        device_mat_summed | 4 | -a " -problem_device -problem_own" -both " -problem_ranks 2 -muon_type dense -problem_whole" -each "; -problem_ready backward"
+        device_mat_votes  | 4 | -both " -problem_ranks 2 -muon_type sign -lmo_type spectral -sign_direction momentum -muon_assembly allgather" -each " -sign_update none; -sign_update frobenius; -sign_update spectral"
+        # Products in another order. A decomposition takes over where the rank is not full; where PetscScalar is single, so is the decomposition
+        device_mat_panel  | 4 | -compare tolerance -tolerance 1e-6 -both " -problem_ranks 0 -problem_curvature 0 -muon_type dense -muon_assembly gram -lmo_type spectral -lmo_polar_precision double" -each " -lmo_polar_type newtonschulz; -lmo_polar_type gram; -lmo_polar_type qdwh; -lmo_polar_type zolotarev; -lmo_polar_type qdwh -problem_zeros"
+        device_mat_whole  | 4 | -compare tolerance -tolerance 1e-6 -both " -problem_ranks 2 -problem_curvature 0 -lmo_type spectral -lmo_polar_precision double" -each " -lmo_polar_type svd -muon_assembly owner -muon_assembly_precision bf16; -muon_type sign -sign_update polar -lmo_polar_type newtonschulz -muon_assembly allgather"
 
     # Nine matrices, three of them blocks, that are moved together, on the host and one by one: three products in each of five steps
     testset:

@@ -100,3 +100,13 @@ static inline PetscErrorCode MessagesCheck(MuonExchange exchange, MuonExchangeDi
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* All that goes one way in a step, of ranks with such a status; how many messages are not what they should be */
+static inline PetscErrorCode MessagesMove(MuonExchange exchange, MuonExchangeDirection way, PetscInt step, MuonStatus status, PetscInt *wrong)
+{
+  PetscFunctionBegin;
+  PetscCall(MessagesPut(exchange, way, step));
+  PetscCall(MuonExchangeMove(exchange, way, status));
+  if (wrong != NULL) PetscCall(MessagesCheck(exchange, way, step, wrong));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -27,14 +27,24 @@ static PetscErrorCode CheckModes(void)
   MuonExchangeMode  mode;
 
   PetscFunctionBegin;
+  /* The default of the mode follows the messages and the type */
+  PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
+  PetscCall(MuonExchangeGetMode(exchange, &mode));
+  Check(mode == MUON_EXCHANGE_MODE_REDUCE);
+  for (int row = 0; row < 6; row++) {
+    PetscCall(MuonExchangeSetType(exchange, table[row].type));
+    if (row < 3) PetscCall(MuonExchangeGetMode(exchange, &mode));
+    Check(row >= 3 || mode == table[row].standard);
+    PetscCall(MuonExchangeResolveMode(exchange, table[row].summable, row % 2 ? culprit : NULL, &mode));
+    Check(mode == table[row].standard);
+    PetscCall(MuonExchangeGetMode(exchange, &mode));
+    Check(mode == table[row].standard);
+  }
+  PetscCall(MuonExchangeDestroy(&exchange));
   for (int row = 0; row < 6; row++) {
     PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
     PetscCall(PetscObjectSetOptionsPrefix((PetscObject)exchange, "net_"));
     PetscCall(MuonExchangeSetType(exchange, table[row].type));
-    PetscCall(MuonExchangeResolveMode(exchange, table[row].summable, culprit, &mode));
-    Check(mode == table[row].standard);
-    PetscCall(MuonExchangeGetMode(exchange, &mode));
-    Check(mode == table[row].standard);
     for (int m = 0; m < 3; m++) {
       PetscCall(MuonExchangeSetMode(exchange, (MuonExchangeMode)m));
       PetscCall(MuonExchangeGetMode(exchange, &mode));
@@ -96,14 +106,11 @@ static PetscErrorCode CheckSizes(void)
   PetscFunctionBegin;
   PetscCall(ExchangeMake(PETSC_COMM_WORLD, MUONEXCHANGEREPLICATED, 2, &exchange));
   PetscCall(MuonExchangeSetMaxBytes(exchange, most, most));
-  PetscCall(MessagesPut(exchange, MUON_EXCHANGE_UP, 7));
-  PetscCall(MuonExchangeMove(exchange, MUON_EXCHANGE_UP, MUON_STATUS_OK));
-  PetscCall(MessagesCheck(exchange, MUON_EXCHANGE_UP, 7, &wrong));
+  PetscCall(MessagesMove(exchange, MUON_EXCHANGE_UP, 7, MUON_STATUS_OK, &wrong));
   Check(wrong == 0);
   /* For one of the messages of the first worker, and not for both */
   PetscCall(MuonExchangeSetMaxBytes(exchange, least, most));
-  PetscCall(MessagesPut(exchange, MUON_EXCHANGE_UP, 7));
-  PetscCall(MuonExchangeMove(exchange, MUON_EXCHANGE_UP, MUON_STATUS_OK));
+  PetscCall(MessagesMove(exchange, MUON_EXCHANGE_UP, 7, MUON_STATUS_OK, NULL));
   for (PetscMPIInt w = 0; w < exchange->nworkers; w++) {
     const PetscBool fits = MessageMake(7, w, PETSC_FALSE, 0, NULL) + MessageMake(7, w, PETSC_FALSE, 1, NULL) <= least[0] + least[1] ? PETSC_TRUE : PETSC_FALSE;
 
@@ -171,11 +178,7 @@ static PetscErrorCode CheckMemory(MuonExchangeType type, PetscInt n)
     const PetscBool fails = step >= 8 && step % 3 == 1 && exchange->worker == (PetscMPIInt)(step % exchange->nworkers) ? PETSC_TRUE : PETSC_FALSE;
 
     if (step == 8) PetscCall(MuonExchangeGetMemory(exchange, &before));
-    for (int way = MUON_EXCHANGE_UP; way <= (int)MUON_EXCHANGE_DOWN; way++) {
-      PetscCall(MessagesPut(exchange, (MuonExchangeDirection)way, step % 8));
-      PetscCall(MuonExchangeMove(exchange, (MuonExchangeDirection)way, fails ? MUON_STATUS_LMO : MUON_STATUS_OK));
-      if (step < 8) PetscCall(MessagesCheck(exchange, (MuonExchangeDirection)way, step, &wrong));
-    }
+    for (int way = MUON_EXCHANGE_UP; way <= (int)MUON_EXCHANGE_DOWN; way++) PetscCall(MessagesMove(exchange, (MuonExchangeDirection)way, step % 8, fails ? MUON_STATUS_LMO : MUON_STATUS_OK, step < 8 ? &wrong : NULL));
   }
   PetscCall(MuonExchangeGetMemory(exchange, &memory));
   Check(wrong == 0 && memory == before && (memory == 0) == (n == 0));
@@ -203,10 +206,7 @@ static PetscErrorCode CheckGroups(void)
   Check(group[0]->nworkers == size && group[0]->worker == rank && group[1]->nworkers == (size + 1 - rank % 2) / 2 && group[1]->worker == rank / 2 && group[2]->worker == size - 1 - rank);
   for (PetscInt step = 0; step < 20; step++) {
     for (int way = MUON_EXCHANGE_UP; way <= (int)MUON_EXCHANGE_DOWN; way++) {
-      for (int g = 0; g < 3; g++) {
-        PetscCall(MessagesPut(group[g], (MuonExchangeDirection)way, 10 * step + g));
-        PetscCall(MuonExchangeMove(group[g], (MuonExchangeDirection)way, MUON_STATUS_OK));
-      }
+      for (int g = 0; g < 3; g++) PetscCall(MessagesMove(group[g], (MuonExchangeDirection)way, 10 * step + g, MUON_STATUS_OK, NULL));
     }
     for (int g = 0; g < 3; g++) {
       double record = group[g]->worker, all[8];
@@ -244,11 +244,7 @@ static PetscErrorCode CheckReuse(void)
     PetscCall(MuonExchangeSetType(exchange, t == 1 ? MUONEXCHANGESTAR : t == 2 ? MUONEXCHANGEREPLICATED : MUONEXCHANGELAYERWISE));
     PetscCall(MuonExchangeSetUp(exchange));
     Check(exchange->owner[2] == (t == 2 ? exchange->worker : 0));
-    for (int way = MUON_EXCHANGE_UP; way <= (int)MUON_EXCHANGE_DOWN; way++) {
-      PetscCall(MessagesPut(exchange, (MuonExchangeDirection)way, t));
-      PetscCall(MuonExchangeMove(exchange, (MuonExchangeDirection)way, MUON_STATUS_OK));
-      PetscCall(MessagesCheck(exchange, (MuonExchangeDirection)way, t, &wrong));
-    }
+    for (int way = MUON_EXCHANGE_UP; way <= (int)MUON_EXCHANGE_DOWN; way++) PetscCall(MessagesMove(exchange, (MuonExchangeDirection)way, t, MUON_STATUS_OK, &wrong));
   }
   Check(wrong == 0);
   /* 2, 1 and 0 in the order of falling cost: lpt gives the last one to the second rank, round robin to the third or the first */
@@ -263,20 +259,6 @@ static PetscErrorCode CheckReuse(void)
   PetscCall(MuonExchangeSetItems(exchange, 2, item));
   PetscCall(MuonExchangeSetUp(exchange));
   Check(exchange->owner[0] == (exchange->nworkers > 1 ? 1 : 0));
-  PetscCall(MuonExchangeDestroy(&exchange));
-
-  /* The default of the mode follows the messages and the type */
-  PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
-  PetscCall(MuonExchangeGetMode(exchange, &mode));
-  Check(mode == MUON_EXCHANGE_MODE_REDUCE);
-  PetscCall(MuonExchangeResolveMode(exchange, PETSC_FALSE, NULL, &mode));
-  PetscCall(MuonExchangeGetMode(exchange, &mode));
-  Check(mode == MUON_EXCHANGE_MODE_GATHER);
-  PetscCall(MuonExchangeResolveMode(exchange, PETSC_TRUE, NULL, &mode));
-  Check(mode == MUON_EXCHANGE_MODE_REDUCE);
-  PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGEREPLICATED));
-  PetscCall(MuonExchangeGetMode(exchange, &mode));
-  Check(mode == MUON_EXCHANGE_MODE_ALLREDUCE);
   PetscCall(MuonExchangeDestroy(&exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -538,8 +520,7 @@ int main(int argc, char **argv)
 
   table: suffix | nsize | args
     check | {{1 2 3 4}} | -check
-    view | 3        | -a_muon_exchange_type layerwise -a_muon_exchange_assignment roundrobin -b_muon_exchange_type replicated -b_muon_exchange_mode gather
-    buckets | 3        | -a_muon_exchange_assignment bucketed -b_muon_exchange_type star
+    view | 3        | -a_muon_exchange_type layerwise -a_muon_exchange_assignment roundrobin -b_muon_exchange_assignment bucketed -b_muon_exchange_mode gather
 
   table: suffix | nsize | args | error
     type | 2 | -b_muon_exchange_type ring    | -b_muon_exchange_type

@@ -82,6 +82,7 @@ static int Top(int single, const Array *T, const Array *R, size_t count, unsigne
 
 static void CheckTop(const Array *T, const Array *R, const Item *sorted, size_t count, int single, int kind)
 {
+  const size_t   here    = allocations;
   const size_t   entries = T->m * T->n, bytes = (entries + 63) / 64 * 8, size = single ? sizeof(float) : T->k->size;
   const size_t   room = MuonKernelTopRoom(entries, count), most = MuonKernelTopScratch(entries, size);
   unsigned char *expected = (unsigned char *)Allocate(bytes), *bitmap = (unsigned char *)Allocate(bytes + 1);
@@ -102,10 +103,7 @@ static void CheckTop(const Array *T, const Array *R, const Item *sorted, size_t 
     Near(size == sizeof(float) ? (double)((float *)kept)[found] : ((double *)kept)[found], single ? (double)(float)x : x, 0);
     found++;
   }
-  free(expected);
-  free(bitmap);
-  free(kept);
-  free(scratch);
+  FreeFrom(here);
 }
 
 static void CheckSelection(const MuonKernels *k, size_t m, size_t n, size_t gap)
@@ -149,13 +147,9 @@ static void CheckSelection(const MuonKernels *k, size_t m, size_t n, size_t gap)
 
       Check(Top(1, T, NULL, count, bitmap, values, scratch) == 1, "an entry of %d is not finite", (int)entries);
       Check(Top(0, T, NULL, count, bitmap, values, scratch) == (b < 3 || k->size == sizeof(float)), "%g of %d entries", bad[b], (int)entries);
-      free(bitmap);
-      free(values);
-      free(scratch);
     }
     Set(T, at, was);
   }
-  free(sorted);
   FreeArrays();
 }
 
@@ -199,8 +193,6 @@ static void CheckQuantized(const MuonKernels *k, size_t entries, unsigned length
     Check(codes[i] != 0 || !signbit(GetRaw(back, i)), "-0");
   }
   Check(entries < 100 || (ups > 0 && ups < entries), "%u of %d went up", ups, (int)entries);
-  free(scales);
-  free(codes);
   FreeArrays();
 }
 
@@ -224,13 +216,7 @@ static void CheckNorms(const MuonKernels *k)
       /* A sum of so many squares, and where they are scaled the rounding of subnormal numbers */
       Near(k->Euclidean(entries, x->x), norm, 80 * DBL_EPSILON * norm);
       Check(k->Euclidean(entries, x->x) >= largest, "the norm of %d is below the largest", (int)entries);
-      for (size_t at = 0; at < entries; at++) {
-        const double was = GetRaw(x, at);
-
-        SetRaw(x, at, bad[at % 3]);
-        Check(k->MaxAbs(entries, 1, x->x, entries) == HUGE_VAL && k->Euclidean(entries, x->x) == HUGE_VAL, "%g at %d", bad[at % 3], (int)at);
-        SetRaw(x, at, was);
-      }
+      WITH(x, entries, 1, bad, if (!isfinite(with)) Check(k->MaxAbs(entries, 1, x->x, entries) == HUGE_VAL && k->Euclidean(entries, x->x) == HUGE_VAL, "%g at %d", with, (int)at))
     }
   }
   for (int i = 0; i < 1000; i++) {
@@ -260,21 +246,7 @@ static double Natural(double x, uint32_t word)
 
 static void CheckNatural(const MuonKernels *k, size_t entries, uint64_t first, const MuonKernelStream *stream)
 {
-  static const double special[] = {0,
-                                   -0.0,
-                                   1,
-                                   -1,
-                                   1.5,
-                                   3,
-                                   FLT_MIN,
-                                   -FLT_MIN,
-                                   FLT_MIN / 2,
-                                   -1e-44,
-                                   FLT_MAX,
-                                   -FLT_MAX, /* and */
-                                   1.7014118346046923e38,
-                                   1 - FLT_EPSILON / 2,
-                                   2 - FLT_EPSILON};
+  static const double special[] = {0, -0.0, 1, -1, 1.5, 3, FLT_MIN, -FLT_MIN, FLT_MIN / 2, -1e-44, FLT_MAX, -FLT_MAX, 1.7014118346046923e38, 1 - FLT_EPSILON / 2, 2 - FLT_EPSILON};
   const Array        *x = Zeros(k, entries, 1, 0), *values = Zeros(k, entries, 1, 0);
   uint16_t           *codes = (uint16_t *)Allocate(entries * sizeof(*codes)), *selected = (uint16_t *)Allocate((entries + 1) * sizeof(*selected));
   float              *singles = (float *)Allocate((entries + 1) * sizeof(*singles));
@@ -320,24 +292,16 @@ static void CheckNatural(const MuonKernels *k, size_t entries, uint64_t first, c
     }
     Check(selected[kept] == 9999, "written past the kept entries");
   }
-  for (size_t at = 0; at < entries; at += entries / 5 + 1) {
-    const double was = GetRaw(x, at);
-
+  for (int b = 0; b < 4; b++) {
     memset(bitmap, 0, entries / 8 + 1);
-    bitmap[at / 8] |= (unsigned char)(1 << at % 8);
-    for (int b = 0; b < 4; b++) {
-      SetRaw(x, at, bad[b]);
-      singles[0] = (float)bad[b];
-      Check(k->Natural(entries, x->x, stream, first, 1, codes) == 1, "entry %d is not finite", (int)at);
-      Check(k->Powers(entries, x->x, MUON_KERNEL_HALF, codes) == 1, "entry %d is not finite", (int)at);
+    singles[0] = (float)bad[b];
+    for (size_t at = 0; at < entries; at += entries / 5 + 1) {
+      bitmap[at / 8] |= (unsigned char)(1 << at % 8);
       Check(MuonKernelNaturalKept(entries, singles, bitmap, stream, selected) == 1, "kept entry %d is not finite", (int)at);
+      bitmap[at / 8] = 0;
     }
-    SetRaw(x, at, was);
   }
-  free(codes);
-  free(selected);
-  free(singles);
-  free(bitmap);
+  WITH(x, entries, entries / 5 + 1, bad, Check(k->Natural(entries, x->x, stream, first, 1, codes) == 1 && k->Powers(entries, x->x, MUON_KERNEL_HALF, codes) == 1, "entry %d is not finite", (int)at))
   FreeArrays();
 }
 

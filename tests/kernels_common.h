@@ -107,15 +107,34 @@ static inline const Array *NewArray(const MuonKernels *k, size_t m, size_t n, si
   return A;
 }
 
-/* Nothing was written between the lines */
+/* All memory, once it is known that nothing was written between the lines */
 static inline void FreeArrays(void)
 {
   while (TestCount > 0) {
     const Array *A = &TestArrays[--TestCount];
 
     for (size_t at = 0; at < A->ld * A->n; at++) Check(at % A->ld < A->m || isnan(GetRaw(A, at)), "written between lines of %d", (int)TestCount);
-    free(A->x);
   }
+  FreeFrom(0);
+}
+
+/* A statement with each of some numbers in the place of every step-th of the first entries of an array: with, and at */
+#define WITH(A, entries, step, numbers, ...) \
+  for (size_t at = 0; at < (entries); at += (step)) { \
+    const double was = Get(A, at); \
+\
+    for (size_t number_ = 0; number_ < sizeof(numbers) / sizeof((numbers)[0]); number_++) { \
+      const double with = (numbers)[number_]; \
+\
+      Set(A, at, with); \
+      __VA_ARGS__; \
+    } \
+    Set(A, at, was); \
+  }
+
+static inline double Epsilon(const MuonKernels *k)
+{
+  return 2 * k->unit;
 }
 
 /* x is y up to a bound; 0: the same number */

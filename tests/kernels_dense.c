@@ -29,7 +29,6 @@ static void *Send(size_t count, const double *x)
   if (real->memory == MUON_HOST) return host;
   there = MuonDeviceGet()->allocate(count * real->size);
   MuonDeviceGet()->copy(count * real->size, host, there);
-  free(host);
   return there;
 }
 
@@ -43,7 +42,6 @@ static void Receive(size_t count, void *there, double *x)
     MuonDeviceGet()->release(there);
   }
   for (size_t k = 0; k < count; k++) x[k] = Entry(host, k);
-  free(host);
 }
 
 /* As an operand of a product of that precision: to nearest, ties to even */
@@ -162,10 +160,7 @@ static void CheckProducts(int left, size_t s, size_t l, int integers)
   for (size_t k = 0; k < s * s; k++) Compare("mirror", found[k], 2 * Of(B, s, k % s, k / s), 0);
   Receive(s * s, A, found);
   Receive(ld * columns, y, found);
-  free(Y);
-  free(Z);
-  free(B);
-  free(found);
+  FreeFrom(0);
 }
 
 /* Passes over a symmetric matrix and over a panel, of integers: all are exact */
@@ -230,11 +225,7 @@ static void CheckPasses(size_t s, size_t l)
   real->identity(s, 5, A);
   Receive(s * s, A, found);
   for (size_t k = 0; k < s * s; k++) Compare("identity", found[k], k % (s + 1) == 0 ? 5 : 0, 0);
-  free(B);
-  free(Y);
-  free(found);
-  free(d);
-  free(sums);
+  FreeFrom(0);
 }
 
 /* Y = op(L) Y or Y op'(L), where a panel of rows has the transpose of what a panel of columns has */
@@ -309,22 +300,16 @@ static void CheckFactors(size_t s, size_t l)
     }
     G[bad * (s + 1)] = pivot;
   }
-  free(L);
-  free(G);
-  free(Y);
-  free(found);
+  FreeFrom(0);
 }
 
 /* The lower triangle of p I + q w w^T, or all of it */
 static void *SendOf(size_t s, double p, double q, const double *w, int whole)
 {
   double *A = (double *)Allocate(s * s * sizeof(double));
-  void   *there;
 
   for (size_t k = 0; k < s * s; k++) A[k] = k % s < k / s && !whole ? NAN : q * w[k % s] * w[k / s] + (k % (s + 1) == 0 ? p : 0);
-  there = Send(s * s, A);
-  free(A);
-  return there;
+  return Send(s * s, A);
 }
 
 static void CompareOf(size_t s, double p, double q, const double *w, int whole, const char *what, void *A)
@@ -335,7 +320,6 @@ static void CompareOf(size_t s, double p, double q, const double *w, int whole, 
   for (size_t k = 0; k < s * s; k++) {
     if (whole || k % s >= k / s) Compare(what, found[k], q * w[k % s] * w[k / s] + (k % (s + 1) == 0 ? p : 0), 160 * sqrt((double)s) * Unit());
   }
-  free(found);
 }
 
 /* All blocks of large matrices by such ones, whose inverses and products are known */
@@ -358,10 +342,8 @@ static void CheckInverses(size_t s)
     Check(real->root(s, A) == 0, "no factor");
     real->congruence(s, 2, A, 3, B, strip);
     CompareOf(s, 20, -11.0 / 3, w, 1, "congruence", B);
-    free(A);
-    free(strip);
   }
-  free(w);
+  FreeFrom(0);
 }
 
 static void CheckDecompose(size_t m, size_t n)
@@ -391,10 +373,7 @@ static void CheckDecompose(size_t m, size_t n)
       Compare("columns of V", v2, i == j, 40 * (double)(m + n) * Unit());
     }
   }
-  free(G);
-  free(S);
-  free(U);
-  free(V);
+  FreeFrom(0);
 }
 
 /* Entries of either precision and of sizes that the other one cannot hold, divided and brought back */
@@ -429,9 +408,7 @@ static void CheckBorder(MuonPrecision precision, size_t m, size_t n)
         Compare("store", Q[k], 1.5 * loaded, unit * fabs(1.5 * loaded));
       }
     }
-    free(G);
-    free(Y);
-    free(Q);
+    FreeFrom(0);
   }
 }
 

@@ -54,10 +54,12 @@ static double PackedMost(const MuonArray *A, size_t i, size_t j)
 
 static MuonArray PackedArray(size_t m, size_t n, size_t gap, int rowmajor, MuonPrecision precision)
 {
+  size_t    bytes;
   MuonArray A = {NULL, rowmajor ? n : m, rowmajor ? m : n, 0, precision, MUON_HOST, rowmajor, 0};
 
   A.ld   = A.len + gap;
-  A.data = calloc(1, precision > MUON_DOUBLE ? MuonArrayBytes(&A) : A.ld * A.count * sizeof(double));
+  bytes  = precision > MUON_DOUBLE ? MuonArrayBytes(&A) : A.ld * A.count * sizeof(double);
+  A.data = memset(Allocate(bytes), 0, bytes);
   return A;
 }
 
@@ -71,7 +73,7 @@ static void CheckPacked(MuonPrecision kept, MuonPrecision precision, int rowmajo
   MuonStateForm form = {precision, kept, {1234, 5, 6, 7, kept == MUON_QUARTIC8}, 0, 0};
   MuonArray     x = PackedArray(m, n, 3, rowmajor, precision), y = PackedArray(m, n, 1, rowmajor, precision);
   MuonArray     packed = PackedArray(m, n, 0, rowmajor, kept), again = PackedArray(m, n, 0, rowmajor, kept);
-  double       *sum = (double *)calloc(m * n, sizeof(*sum));
+  double       *sum = (double *)memset(Allocate(m * n * sizeof(*sum)), 0, m * n * sizeof(*sum));
   size_t        ups = 0;
 
   packed.ld = again.ld = packed.len;
@@ -121,8 +123,6 @@ static void CheckPacked(MuonPrecision kept, MuonPrecision precision, int rowmajo
 
       Check(PackedNumber(&wide, i, j) == PackedNumber(&y, first + i, from + j), "rows from %d on are packed otherwise", (int)first);
     }
-    free(there.data);
-    free(wide.data);
   }
   form.row = 0;
   for (int bad = 0; bad < 2; bad++) {
@@ -130,11 +130,7 @@ static void CheckPacked(MuonPrecision kept, MuonPrecision precision, int rowmajo
     else *(double *)MuonArrayAt(&x, m - 1, n - 1) = bad ? NAN : 1e300;
     Check(MuonPackedSet(&form, &x, 0, 0, &packed) == 0, "what is not finite is, when it is packed");
   }
-  free(x.data);
-  free(y.data);
-  free(packed.data);
-  free(again.data);
-  free(sum);
+  FreeFrom(0);
 }
 
 int main(int argc, char **argv)

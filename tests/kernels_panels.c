@@ -79,7 +79,7 @@ int main(void)
 /* From -2 to 2 */
 static REAL *REAL_NAME(Integers)(size_t count, unsigned seed)
 {
-  REAL *x = (REAL *)malloc(count * sizeof(REAL));
+  REAL *x = (REAL *)Allocate(count * sizeof(REAL));
 
   for (size_t i = 0; i < count; i++) {
     seed = seed * 1664525u + 1013904223u;
@@ -108,11 +108,11 @@ static void REAL_NAME(Check)(void)
   const MuonBLASInt ld = LD, sizes[][3] = {{30, 20, 10}, {700, 500, 900}, {500, 1100, 700}, {1101, 300, 650}, {1100, 1100, 300}};
   const char *const letters[] = {"N", "T", "L", "R"};
   const size_t      entries   = (size_t)LD * LD;
-  REAL             *A = REAL_NAME(Integers)(entries, 1), *B = REAL_NAME(Integers)(entries, 2), *C = REAL_NAME(Integers)(entries, 3), *X = (REAL *)malloc(entries * sizeof(REAL)), *Y = (REAL *)malloc(entries * sizeof(REAL));
-  REAL             *L = (REAL *)calloc(entries, sizeof(REAL));
+  REAL             *A = REAL_NAME(Integers)(entries, 1), *B = REAL_NAME(Integers)(entries, 2), *C = REAL_NAME(Integers)(entries, 3), *X = (REAL *)Allocate(entries * sizeof(REAL)), *Y = (REAL *)Allocate(entries * sizeof(REAL));
+  REAL             *L = (REAL *)Allocate(entries * sizeof(REAL));
 
   /* A triangle whose solutions are integers too: the identity with a first column and a last row */
-  for (size_t i = 0; i < LD; i++) L[i * (LD + 1)] = 1;
+  for (size_t i = 0; i < entries; i++) L[i] = i % (LD + 1) == 0;
   for (size_t i = 1; i < LD; i++) L[i] = A[i];
   for (int c = 0; c < 5; c++) {
     const MuonBLASInt m = sizes[c][0], n = sizes[c][1], k = sizes[c][2];
@@ -171,12 +171,7 @@ static void REAL_NAME(Check)(void)
     }
     Check(memcmp(X, Y, entries * sizeof(REAL)) == 0, "a product depends on who looks");
   }
-  free(A);
-  free(B);
-  free(C);
-  free(L);
-  free(X);
-  free(Y);
+  FreeFrom(0);
 }
   #undef REAL_LETTER
 #endif

@@ -26,6 +26,7 @@ static void CheckRow(size_t entries, const unsigned char *row, const char *expec
 /* All ways to count the same votes */
 static void CheckVotes(size_t entries, size_t voters, unsigned char *const plane[], const int *sum)
 {
+  const size_t   here     = allocations;
   const size_t   bytes    = (entries + 7) / 8;
   char          *majority = (char *)Allocate(entries), *tied = (char *)Allocate(entries);
   unsigned char *vote = (unsigned char *)Allocate(bytes + BORDERS), *ties = (unsigned char *)Allocate(bytes + BORDERS);
@@ -67,13 +68,7 @@ static void CheckVotes(size_t entries, size_t voters, unsigned char *const plane
     MuonKernelVoteSpread(entries, plane[j], coin, 2, signs);
     for (size_t i = 0; i < entries; i++) Check(narrow[i] == (2 * Bit(plane[j], i) - 1) * (coin == NULL ? 1 : Bit(coin, i) ? 0 : 2) && signs[i] == narrow[i], "sign %d", (int)i);
   }
-  free(majority);
-  free(tied);
-  free(vote);
-  free(ties);
-  free(narrow);
-  free(wide);
-  free(signs);
+  FreeFrom(here);
 }
 
 /* The counts of voters first ... first + voters - 1, put together from two parts wherever these are cut */
@@ -89,8 +84,6 @@ static unsigned char *Counted(size_t entries, size_t first, size_t voters, unsig
     unsigned char *a = Counted(entries, first, left, plane, state), *b = Counted(entries, first + left, voters - left, plane, state);
 
     MuonKernelVoteAdd(entries, left, a, voters - left, b, counts);
-    free(a);
-    free(b);
   }
   for (size_t i = 0; i < BORDERS; i++) Check(counts[all + i] == CANARY, "behind the end of counts");
   return counts;
@@ -98,6 +91,7 @@ static unsigned char *Counted(size_t entries, size_t first, size_t voters, unsig
 
 static void CheckTree(size_t entries, size_t voters, unsigned char *const plane[], const int *sum, uint64_t *state)
 {
+  const size_t   here   = allocations;
   const size_t   bytes  = (entries + 7) / 8;
   unsigned char *counts = Counted(entries, 0, voters, plane, state), *vote = (unsigned char *)Allocate(bytes), *ties = (unsigned char *)Allocate(bytes);
   uint64_t       found, expected = 0;
@@ -114,9 +108,7 @@ static void CheckTree(size_t entries, size_t voters, unsigned char *const plane[
     for (size_t i = 0; i < entries; i++) Check(Bit(vote, i) == (sum[i] > 0 || (sum[i] == 0 && tie == MUON_KERNEL_TIE_PLUS)) && Bit(ties, i) == (sum[i] == 0), "majority of counts");
     Check(found == expected, "sum of counts");
   }
-  free(counts);
-  free(vote);
-  free(ties);
+  FreeFrom(here);
 }
 
 /* Random votes, those in which all agree, and as many for as against where the number is even */
@@ -148,8 +140,7 @@ static void Votes(uint64_t *state)
       }
     }
   }
-  for (size_t j = 0; j < VOTERS; j++) free(plane[j]);
-  free(sum);
+  FreeFrom(0);
 }
 
 static void Copies(uint64_t *state)

@@ -134,7 +134,7 @@ static PetscErrorCode CheckLong(MuonLayer layer, const Block *G, const Block *ot
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One layer for some steps: every entry against its formula; x gets the last weights. Norm balls are those of lmo_ball, and their steps those of step_oracle and muon_precision */
+/* One layer for some steps: every entry against its formula; x gets the last weights. Norm balls are those of lmo_ball, and their steps those of step_oracle */
 static PetscErrorCode Run(MuonLayerType type, PetscBool blocks, MuonPrecision weights, MuonPrecision state, int rowmajor, double x[])
 {
   const double es = Epsilon(state), ew = Epsilon(weights);
@@ -319,7 +319,7 @@ static PetscErrorCode CheckState(void)
 {
   MuonLayerStepInfo info = {0, Rate, Decay, 0, 0, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
   Seen              seen;
-  MuonStateVisitor  visitor = {See, NULL, MUON_STATE_WORKER, NULL, PETSC_FALSE, PETSC_FALSE, &seen, NULL, NULL, NULL};
+  MuonStateVisitor  visitor = {See, NULL, MUON_STATE_WORKER, NULL, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, &seen, NULL, NULL, NULL};
   MuonStatus        status;
   MuonLayerArray    gradient;
   MuonLayer         layer;
@@ -336,7 +336,6 @@ static PetscErrorCode CheckState(void)
   Check(strcmp(seen.names, "adamw.mean adamw.square adamw.newmean adamw.newsquare adamw.steps ") == 0 && seen.bytes == 2 * TALL * WIDE * sizeof(float) + 8 && seen.scratch == 2 * TALL * WIDE * sizeof(float) && seen.holder == MUON_STATE_EVERYONE,
         "%zu bytes of state, %zu of scratch: %s", seen.bytes, seen.scratch, seen.names);
   PetscCall(MuonLayerReset(layer));
-  layer->owner = 1;
   PetscCall(MuonLayerGetGradientArray(layer, &gradient));
   PetscCall(PetscMemzero(&seen, sizeof(seen)));
   PetscCall(MuonLayerVisitState(layer, &visitor));

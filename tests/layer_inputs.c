@@ -142,7 +142,7 @@ static PetscErrorCode CheckFrozen(PetscInt n)
 static PetscErrorCode Again(Problem *q)
 {
   PetscFunctionBegin;
-  for (PetscInt l = 0; l < q->n; l++) PetscCall(ProblemSetLayer(q, l));
+  for (PetscInt l = 0; l < q->n; l++) PetscCall(ProblemStart(q, l));
   PetscCall(MuonWeightsChanged(q->muon));
   for (PetscInt s = 0; s < STEPS; s++) PetscCall(MuonStep(q->muon));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,7 +1,6 @@
 static char help[] = "Scaling around the LMO: worked examples, by rows of any number of ranks and transposed, with the state that they leave.\n\n";
 
-#include <petscmuon.h>
-#include <string.h>
+#include "problem.h"
 
 /* A, B and C as they are given, and by how much the weights become less in each step; numbers have 12 digits */
 static const PetscReal Gradients[3][6] = {{2, -1, 2, 0.25, 0.5, -0.25}, {1, 0.5, -1, 0.5, -1, 0.25}, {0.5, -1, 1, 1, 0.25, 0.5}};
@@ -19,6 +18,8 @@ static const PetscReal Gradients[3][6] = {{2, -1, 2, 0.25, 0.5, -0.25}, {1, 0.5,
   }
 
 #define SOAP "-muon_momentum 0.95 -muon_nesterov ema -muon_momentum_at server -muon_layer_before soap -muon_layer_before_beta 0.9 -muon_layer_before_soap_interval 1 -muon_layer_before_soap_basis qr"
+
+static char Assembly[64] = ""; /* options of all runs */
 
 typedef struct {
   const char *name, *options, *transposed;
@@ -144,9 +145,8 @@ static const Identity Identities[] = {
 /* One run: numbers are by rows, or by columns of a matrix that is the transpose */
 typedef struct {
   const char      *name, *type, *options;
-  MPI_Comm         comm;
   PetscInt         m, n, steps, first; /* first: steps that are left out */
-  PetscBool        transposed, turned, root;
+  PetscBool        alone, transposed, turned, root;
   PetscReal        times; /* gradients are so large */
   const PetscReal *gradients;
 } Play;
@@ -156,49 +156,16 @@ static PetscInt At(const Play *play, PetscInt i, PetscInt j)
   return play->transposed ? j * play->m + i : i * play->n + j;
 }
 
-/* The rows here to numbers, or from them */
-static PetscErrorCode Move(const Play *play, Mat A, PetscBool out, PetscReal x[])
+static double Gradient(const Problem *p, PetscInt layer, PetscInt i, PetscInt j, PetscInt step, double w)
 {
-  PetscInt     first, m, ld;
-  PetscScalar *a;
+  const Play      *play = (const Play *)p->data;
+  const PetscReal *g    = play->gradients + (step + play->first) * play->m * play->n;
 
-  PetscFunctionBegin;
-  PetscCall(MatGetOwnershipRange(A, &first, NULL));
-  PetscCall(MatGetLocalSize(A, &m, NULL));
-  PetscCall(MatDenseGetLDA(A, &ld));
-  PetscCall(MatDenseGetArray(A, &a));
-  for (PetscInt i = 0; i < m; i++) {
-    for (PetscInt j = 0; j < play->n; j++) {
-      if (out) x[At(play, first + i, j)] = PetscRealPart(a[i + j * ld]);
-      else a[i + j * ld] = x[At(play, first + i, j)];
-    }
-  }
-  PetscCall(MatDenseRestoreArray(A, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
-{
-  const Play      *play = (const Play *)ctx;
-  const PetscReal *g;
-  PetscReal        numbers[24];
-  PetscInt         step;
-  MuonLayer        layer;
-  Mat              G;
-
-  PetscFunctionBegin;
-  *loss = 0;
-  PetscCall(MuonGetStepNumber(muon, &step));
-  g = play->gradients + (step + play->first) * play->m * play->n;
-  for (PetscInt e = 0; e < play->m * play->n; e++) numbers[e] = play->times * (play->turned ? Turn[e / play->n][0] * g[e % play->n] + Turn[e / play->n][1] * g[play->n + e % play->n] : g[e]);
-  PetscCall(MuonGetLayerByName(muon, "w", &layer));
-  PetscCall(MuonLayerGetGradient(layer, &G));
-  PetscCall(Move(play, G, PETSC_FALSE, numbers));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return play->times * (play->turned ? Turn[i][0] * g[j] + Turn[i][1] * g[play->n + j] : g[At(play, i, j)]);
 }
 
 /* Kept squares that are known exactly: v_1 = (.041, .034, .025) of NorMuon's columns of A */
-static PetscErrorCode CheckState(Muon muon, MuonLayer layer)
+static PetscErrorCode CheckState(const Problem *p)
 {
   static const PetscReal squares[] = {0.041, 0.034, 0.025};
   PetscScalar            v[3];
@@ -207,7 +174,7 @@ static PetscErrorCode CheckState(Muon muon, MuonLayer layer)
 
   PetscFunctionBegin;
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 3, 1, v, &V));
-  PetscCall(MuonGetLayerState(muon, layer, "after.kept[0]", V, &kept));
+  PetscCall(MuonGetLayerState(p->muon, p->layer[0].layer, "after.kept[0]", V, &kept));
   PetscCheck(kept, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No mean squares are kept");
   for (int k = 0; k < 3; k++) PetscCheck(PetscAbsScalar(v[k] - squares[k]) < 64 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Mean square %d is %g, expected %g", k, (double)PetscRealPart(v[k]), (double)squares[k]);
   PetscCall(MatDestroy(&V));
@@ -215,7 +182,7 @@ static PetscErrorCode CheckState(Muon muon, MuonLayer layer)
 }
 
 /* S3: the covariance of the first gradient is (1 - beta) g g^T, and its inverse root in the basis that is kept makes of g the polar factor, D of that step */
-static PetscErrorCode CheckRoot(Muon muon, MuonLayer layer, const PetscReal g[], PetscInt n, const PetscReal U[], PetscReal tolerance)
+static PetscErrorCode CheckRoot(const Problem *p, const PetscReal g[], PetscInt n, const PetscReal U[], PetscReal tolerance)
 {
   PetscScalar c[4], q[4];
   PetscBool   kept;
@@ -225,9 +192,10 @@ static PetscErrorCode CheckRoot(Muon muon, MuonLayer layer, const PetscReal g[],
     Mat A;
 
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 2, 2, k == 1 ? c : q, &A));
-    PetscCall(MuonGetLayerState(muon, layer, k == 1 ? "before.kept[1]" : "before.kept[2]", A, &kept));
-    PetscCheck(kept, PETSC_COMM_SELF, PETSC_ERR_PLIB, "S3: no basis is kept");
+    PetscCall(MuonGetLayerState(p->muon, p->layer[0].layer, k == 1 ? "before.kept[1]" : "before.kept[2]", A, &kept));
     PetscCall(MatDestroy(&A));
+    PetscCheck(kept || p->size > 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "S3: no basis is kept");
+    if (kept == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS); /* it is with the owner */
   }
   for (PetscInt e = 0; e < 2 * n; e++) {
     PetscReal sum = 0;
@@ -244,63 +212,48 @@ static PetscErrorCode CheckRoot(Muon muon, MuonLayer layer, const PetscReal g[],
 }
 
 /* From the weights W, by how much those that are here become less in each step; and H1: a sphere is not left */
-static PetscErrorCode Run(Play *play, PetscReal W[], PetscReal U[])
+static PetscErrorCode Run(const Play *play, const PetscReal W[], PetscReal U[])
 {
   const PetscReal tolerance = 1e5 * PETSC_MACHINE_EPSILON;
   const PetscBool sphere    = strstr(play->options, "hyperball") != NULL ? PETSC_TRUE : PETSC_FALSE;
-  PetscReal       norm, now, next[24];
-  PetscMPIInt     size;
-  char            all[512];
-  MuonLayer       layer;
-  Muon            muon;
-  Mat             A;
+  double          before[24], after[24];
+  PetscBool       kept;
+  char            all[1024];
+  Problem         p;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(all, sizeof(all), "-muon_learning_rate 1 -muon_momentum 0 -muon_shape_factor none %s %s", strstr(play->options, "lmo_type") == NULL ? "-lmo_polar_type svd" : "", play->options));
-  PetscCall(PetscOptionsInsertString(NULL, all));
-  PetscCallMPI(MPI_Comm_size(play->comm, &size));
-  PetscCall(MatCreateDense(play->comm, PETSC_DECIDE, PETSC_DECIDE, play->m, play->n, NULL, &A));
-  PetscCall(MuonCreate(play->comm, &muon));
-  PetscCall(MuonSetType(muon, play->type));
-  PetscCall(MuonAddLayer(muon, "w", A, &layer));
-  PetscCall(MuonSetObjectiveAndGradient(muon, Objective, play));
-  PetscCall(MuonSetFromOptions(muon));
-  PetscCall(Move(play, A, PETSC_FALSE, W));
-  PetscCall(MatNorm(A, NORM_FROBENIUS, &norm));
+  PetscCall(PetscSNPrintf(all, sizeof(all), "-problem_setup 0 -problem_layers w:%dx%d -problem_ranks %d -muon_type %s -muon_learning_rate 1 -muon_momentum 0 -muon_shape_factor none %s %s", (int)play->m, (int)play->n, play->alone ? 1 : 0, play->type,
+                          Assembly, play->options));
+  PetscCall(ProblemCreateWith(&p, all));
+  p.form = Gradient;
+  p.data = play;
+  for (PetscInt e = 0; e < p.layer[0].weights.count * play->n; e++) before[e] = W[At(play, p.layer[0].weights.first + e / play->n, e % play->n)];
+  PetscCall(ProblemSetRows(&p, 0, before));
   for (PetscInt k = play->first; k < play->steps; k++) {
-    PetscReal *u = U + k * play->m * play->n;
+    double norm[2] = {0, 0};
 
-    PetscCall(Move(play, A, PETSC_TRUE, u));
-    PetscCall(PetscArraycpy(next, u, play->m * play->n));
-    PetscCall(MuonStep(muon));
-    PetscCall(Move(play, A, PETSC_TRUE, next));
-    for (PetscInt i = 0, first, last; i < play->m; i++) {
-      PetscCall(MatGetOwnershipRange(A, &first, &last));
-      for (PetscInt j = 0; j < play->n && i >= first && i < last; j++) u[At(play, i, j)] -= next[At(play, i, j)];
+    PetscCall(ProblemGetRows(&p, 0, NULL, before, &kept));
+    PetscCall(MuonStep(p.muon));
+    PetscCall(ProblemGetRows(&p, 0, NULL, after, &kept));
+    for (PetscInt e = 0; e < p.layer[0].weights.count * play->n; e++) {
+      U[k * play->m * play->n + At(play, p.layer[0].weights.first + e / play->n, e % play->n)] = (PetscReal)(before[e] - after[e]);
+      norm[0] += before[e] * before[e];
+      norm[1] += after[e] * after[e];
     }
-    PetscCall(MatNorm(A, NORM_FROBENIUS, &now));
-    PetscCheck(!sphere || PetscAbsReal(now - norm) < tolerance * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "H1 at %s: the norm is %g, expected %g", play->name, (double)now, (double)norm);
-    if (k == 0 && play->root) PetscCall(CheckRoot(muon, layer, play->gradients, play->n, u, tolerance));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, norm, 2, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+    PetscCheck(!sphere || fabs(sqrt(norm[1]) - sqrt(norm[0])) < tolerance * sqrt(norm[0]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "H1 at %s: the norm is %g, expected %g", play->name, sqrt(norm[1]), sqrt(norm[0]));
+    if (k == 0 && play->root) PetscCall(CheckRoot(&p, play->gradients, play->n, U, tolerance));
     /* A rank has the squares of its rows */
-    if (k == 0 && strcmp(play->name, "normuon") == 0 && (size == 1 || !play->transposed)) PetscCall(CheckState(muon, layer));
+    if (k == 0 && strcmp(play->name, "normuon") == 0 && (p.size == 1 || !play->transposed)) PetscCall(CheckState(&p));
   }
-  PetscCall(MuonDestroy(&muon));
-  PetscCall(MatDestroy(&A));
-  /* For the next run */
-  for (char *key = all; key != NULL && key[0] != '\0';) {
-    char *const end = key + strcspn(key, " "), *following = strstr(end, " -");
-
-    *end = '\0';
-    PetscCall(PetscOptionsClearValue(NULL, key));
-    key = following != NULL ? following + 1 : NULL;
-  }
+  PetscCall(ProblemDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CheckExample(const Example *example, PetscBool transposed, const char type[])
 {
   const PetscReal tolerance = PetscMax((PetscReal)2e-11, 256 * PETSC_MACHINE_EPSILON) + example->off;
-  Play            play      = {example->name, type, transposed ? example->transposed : example->options, PETSC_COMM_WORLD, transposed ? 3 : 2, transposed ? 2 : 3, example->steps, 0, transposed, PETSC_FALSE, PETSC_FALSE, 1, &Gradients[0][0]};
+  Play            play      = {example->name, type, transposed ? example->transposed : example->options, transposed ? 3 : 2, transposed ? 2 : 3, example->steps, 0, PETSC_FALSE, transposed, PETSC_FALSE, PETSC_FALSE, 1, &Gradients[0][0]};
   PetscReal       W[6], U[3][6];
 
   PetscFunctionBegin;
@@ -325,7 +278,7 @@ static PetscErrorCode CheckIdentity(const Identity *identity)
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
     const PetscBool turns = identity->relation == TURNED ? PETSC_TRUE : PETSC_FALSE;
-    Play            play  = {identity->name, MUONDENSE, identity->options[k], PETSC_COMM_SELF, identity->m, n, identity->steps, k ? identity->skips : 0, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, k ? identity->times : 1, identity->gradients};
+    Play            play  = {identity->name, MUONDENSE, identity->options[k], identity->m, n, identity->steps, k ? identity->skips : 0, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, k ? identity->times : 1, identity->gradients};
 
     play.turned = turns && k == 1 ? PETSC_TRUE : PETSC_FALSE;
     play.root   = turns && k == 0 ? PETSC_TRUE : PETSC_FALSE;
@@ -354,40 +307,29 @@ static PetscErrorCode CheckIdentity(const Identity *identity)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* For what is refused of a layer of one column */
-static PetscErrorCode SetUpVector(void)
-{
-  Muon muon;
-  Mat  W;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 3, 1, NULL, &W));
-  PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
-  PetscCall(MuonAddLayer(muon, "w", W, NULL));
-  PetscCall(MuonSetFromOptions(muon));
-  PetscCall(MuonSetUp(muon));
-  PetscCall(MuonDestroy(&muon));
-  PetscCall(MatDestroy(&W));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
-  char      type[32] = MUONDENSE, only[32] = "";
-  PetscBool same, vector                   = PETSC_FALSE;
+  const double zeros[6] = {0};
+  char         type[32] = MUONDENSE;
+  PetscBool    refused, zero;
+  Problem      p;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-type", type, sizeof(type), NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-only", only, sizeof(only), NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-vector", &vector, NULL));
-  if (vector) PetscCall(SetUpVector());
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Identities) && only[0] == '\0'; k++) PetscCall(CheckIdentity(&Identities[k]));
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Examples); k++) {
-    PetscCall(PetscStrcmp(only, Examples[k].name, &same));
-    if (only[0] != '\0' && !same) continue;
-    for (int transposed = 0; transposed < 2; transposed++) PetscCall(CheckExample(&Examples[k], transposed ? PETSC_TRUE : PETSC_FALSE, type));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-problem_layers", &refused));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-zero", &zero));
+  if (refused) {
+    PetscCall(ProblemCreate(&p, 0, 0));
+    if (zero) PetscCall(ProblemSetRows(&p, 0, zeros));
+    PetscCall(MuonStep(p.muon));
+    PetscCall(ProblemDestroy(&p));
+  } else {
+    PetscCall(PetscOptionsGetString(NULL, NULL, "-type", type, sizeof(type), NULL));
+    PetscCall(PetscOptionsGetString(NULL, NULL, "-assembly", Assembly, sizeof(Assembly), NULL));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Identities); k++) PetscCall(CheckIdentity(&Identities[k]));
+    for (size_t k = 0; k < 2 * PETSC_STATIC_ARRAY_LENGTH(Examples); k++) PetscCall(CheckExample(&Examples[k / 2], k % 2 ? PETSC_TRUE : PETSC_FALSE, type));
   }
+  Assembly[0] = '\0';
   PetscCall(PetscMuonFinalize());
   return 0;
 }
@@ -402,19 +344,21 @@ int main(int argc, char **argv)
     nsize: 2
     test:
       suffix: assembly
-      args: -muon_assembly {{owner allgather}}
+      args: -assembly " -muon_assembly {{owner allgather}}"
 
-  table: suffix | nsize | args | error
-    unknown | 1 | -only none -muon_layer_w_after lines,rows | Layer "w": -muon_layer_w_after lines,rows: expected none or some of: normuon_long, normuon_row, normuon_column, lines_rows, lines_columns, frobenius
-    vector  | 2 | -vector -muon_layer_w_before soap         | Layer "w": -muon_layer_w_before soap: the layer is a vector, which has no short side; expected none, rows, columns or entries, or a layer with columns
-    type    | 2 | -only none -muon_layer_type soap          | -muon_layer_w_type soap needs a matrix on one rank, and the rows of this one are spread, expected lmo, adamw, nadamw
-    single  | 1 | -vector -muon_layer_type soap             | Layer "w": -muon_layer_w_type soap: it is a vector, or has blocks that are, of 3 x 1 entries; expected adamw, or a matrix
-    beta    | 2 | -only none -muon_layer_w_before_beta 1    | Layer "w": -muon_layer_w_before_beta 1. must be in [0.,1.)
-    sign    | 2 | -only rows -type sign                     | -muon_layer_w_before: -muon_type sign makes steps of its own, expected none, or another type of the optimizer
-    zeros   | 2 | -only none -muon_layer_hyperball          | -muon_layer_w_hyperball: the weights are zeros, which have no norm to keep, expected weights before the first step
-    decay   | 1 | -only hyperball -muon_weight_decay 0.1    | -muon_layer_w_hyperball: the weights keep their norm, and the weight decay is 0.1, expected 0
-    theory  | 1 | -only hyperball -muon_theory smooth -type ef21 | -muon_layer_w_hyperball: the theorem of -muon_theory smooth is one of steps of the radius, expected none
-    packed  | 2 | -only soap -muon_state_precision {{bf16 int8}} | -muon_state_precision {} with -muon_layer_w_before soap: the server has no gradient beside a momentum that is rounded; expected native or single, or -muon_momentum_at worker
-    message | 2 | -only lines -type ef21 -ef21_downlink step -lmo_type nuclear | its steps are changed by -muon_layer_w_after, expected none of that
+  testset:
+    args: -problem_setup 0
+    table: suffix | nsize | args | error
+      unknown | 1 | -problem_layers w:2x3 -muon_layer_w_after lines,rows | Layer "w": -muon_layer_w_after lines,rows: expected none or some of: normuon_long, normuon_row, normuon_column, lines_rows, lines_columns, frobenius
+      vector  | 2 | -problem_layers w:3x1 -muon_layer_w_before soap      | Layer "w": -muon_layer_w_before soap: the layer is a vector, which has no short side; expected none, rows, columns or entries, or a layer with columns
+      type    | 2 | -problem_layers w:2x3 -problem_ranks 0 -muon_layer_type soap | -muon_layer_w_type soap needs a matrix on one rank, and the rows of this one are spread, expected lmo, adamw, nadamw
+      single  | 1 | -problem_layers w:3x1 -muon_layer_type soap          | Layer "w": -muon_layer_w_type soap: it is a vector, or has blocks that are, of 3 x 1 entries; expected adamw, or a matrix
+      beta    | 2 | -problem_layers w:2x3 -muon_layer_w_before_beta 1    | Layer "w": -muon_layer_w_before_beta 1. must be in [0.,1.)
+      sign    | 2 | -problem_layers w:2x3 -muon_layer_before rows -muon_type sign | -muon_layer_w_before: -muon_type sign makes steps of its own, expected none, or another type of the optimizer
+      zeros   | 2 | -problem_layers w:2x3 -muon_layer_hyperball -zero    | -muon_layer_w_hyperball: the weights are zeros, which have no norm to keep, expected weights before the first step
+      decay   | 1 | -problem_layers w:2x3 -muon_layer_hyperball -muon_weight_decay 0.1 | -muon_layer_w_hyperball: the weights keep their norm, and the weight decay is 0.1, expected 0
+      theory  | 1 | -problem_layers w:2x3 -muon_layer_hyperball -muon_theory smooth -muon_type ef21 | -muon_layer_w_hyperball: the theorem of -muon_theory smooth is one of steps of the radius, expected none
+      packed  | 2 | -problem_layers w:2x3 -muon_type dense -muon_layer_before soap -muon_state_precision {{bf16 int8}} | -muon_state_precision {} with -muon_layer_w_before soap: the server has no gradient beside a momentum that is rounded; expected native or single, or -muon_momentum_at worker
+      message | 2 | -problem_layers w:2x3 -muon_layer_after lines_columns -muon_type ef21 -ef21_downlink step -lmo_type nuclear | its steps are changed by -muon_layer_w_after, expected none of that
 
 TEST*/

@@ -235,7 +235,8 @@ static PetscErrorCode CheckUsers(MuonLayer mat, MuonLayer vec, MuonLayer array)
 /* What serves is copied out, whatever its order and precision; who does not serve is told so */
 static PetscErrorCode CheckServer(MuonLayer layer, const float w[])
 {
-  float              x[6] = {1, 2, 3, 4, 5, 6};
+  float              x[6]   = {1, 2, 3, 4, 5, 6};
+  MuonLayerDriver    driver = {NULL, -1, NULL, PETSC_FALSE, -1, NULL};
   MuonArray          X;
   const PetscScalar *read;
   PetscBool          serves;
@@ -247,7 +248,8 @@ static PetscErrorCode CheckServer(MuonLayer layer, const float w[])
   PetscCall(MuonLayerGetServerWeights(layer, A, &serves));
   Check(serves == PETSC_FALSE, "A layer without an optimizer is served");
   X             = layer->shape;
-  layer->server = &X;
+  driver.server = &X;
+  layer->driver = &driver;
   PetscCall(MuonLayerGetServerWeights(layer, NULL, &serves));
   Check(serves, "The server is not seen");
   for (int k = 0; k < 2; k++) {
@@ -260,7 +262,7 @@ static PetscErrorCode CheckServer(MuonLayer layer, const float w[])
     PetscCall(MatDenseRestoreArrayRead(A, &read));
   }
   Fails(MuonLayerGetServerWeights(layer, B, &serves), PETSC_ERR_ARG_SIZ, "expected 3 x 2");
-  layer->server = NULL;
+  layer->driver = NULL;
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -411,6 +413,7 @@ static PetscErrorCode CheckNames(Mat W)
 static PetscErrorCode CheckSetters(MuonLayer layer)
 {
   const PetscReal nan = (PetscReal)NAN, inf = PETSC_INFINITY;
+  MuonLayerDriver driver = {NULL, -1, NULL, PETSC_FALSE, -1, NULL};
   PetscReal       value;
 
   PetscFunctionBegin;
@@ -436,8 +439,10 @@ static PetscErrorCode CheckSetters(MuonLayer layer)
   PetscCall(MuonLayerSetType(layer, MUONLAYERLMO));
   Fails(LayerSet(layer, "momentum", (PetscReal)0.9), PETSC_ERR_ORDER, "MuonReset()");
   PetscCall(LayerSet(layer, "momentum", 0));
-  layer->keepsmomentum = PETSC_TRUE;
+  driver.keepsmomentum = PETSC_TRUE;
+  layer->driver        = &driver;
   PetscCall(LayerSet(layer, "momentum", (PetscReal)0.5));
+  layer->driver = NULL;
   Fails(MuonLayerSetBlocks(layer, 3, NULL, 1, NULL), PETSC_ERR_ORDER, "MuonReset()");
   PetscCall(MuonLayerSetScale(layer, 0));
   PetscCall(MuonLayerReset(layer));

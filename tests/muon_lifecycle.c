@@ -88,7 +88,7 @@ static PetscErrorCode CheckTypes(void)
       PetscCall(MuonGetStepNumber(p.muon, &step));
       PetscCheck(step == 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step number %" PetscInt_FMT " after a change of types", step);
     }
-    for (PetscInt l = 0; l < p.n; l++) PetscCall(ProblemSetLayer(&p, l));
+    for (PetscInt l = 0; l < p.n; l++) PetscCall(ProblemStart(&p, l));
     PetscCall(MuonReset(p.muon));
     PetscCall(MuonGetStepNumber(p.muon, &step));
     PetscCheck(step == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step number %" PetscInt_FMT " after a reset", step);

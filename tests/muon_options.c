@@ -292,7 +292,7 @@ int main(int argc, char **argv)
       delay_two        |   | 2                                                            |                                                             | -muon_delay 2. must be in [0.,1.]
       delay_correction |   | 0 -muon_delay_correction                                     |                                                             | -muon_delay_correction: nothing is late with -muon_delay 0, expected 1
       delay_local      |   | 1 -muon_type local                                           |                                                             | -muon_delay 1: with -muon_type local rounds are late, not steps; expected -outer_muon_delay 1
-      delay_theory     |   | 1 -muon_type ef21 -muon_theory smooth -muon_theory_L0 1      |                                                             | -muon_delay 1: the theorem of -muon_theory
+      delay_theory     |   | 1 -muon_type ef21 -muon_theory smooth -muon_theory_L0 1      |                                                             | -muon_delay 1: step sizes follow from a theorem
       delay_clip       |   | 1 -muon_type dense -muon_clip 1                              |                                                             | -muon_delay 1: with -muon_clip 1. the mean gradient
       delay_tree       | 2 | 1 -muon_type sign -problem_layers square,tall,wide -muon_exchange_type star -muon_exchange_mode reduce |                                                             | -muon_exchange_mode reduce: its tree of votes waits
       delay_votes      |   | 1 -muon_type sign -problem_layers square,tall,wide -muon_delay_correction |                                                             | -muon_delay_correction: layer "square" is moved by votes

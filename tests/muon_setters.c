@@ -2,14 +2,12 @@ static char help[] =
   "Every setter in the middle of a run: the next steps are those of a run that had the value from its beginning, by a call or an option, or the call, or the step, is an error of order that leaves all as it was; illegal values are refused.\n"
   "Made on one rank alone, a choice that steps depend on is an error on all ranks at the next step, which leaves all as it was; made on the others too, twice or in another order, it takes effect.\n\n";
 
+#include "problem.h"
 #include <petscmuon/private/muonparameter.h>
-#include "ef21_common.h"
-#include "fails.h"
-#include <math.h>
 
-/* A matrix, a vector, a matrix of another type or norm where options say so */
-#define SETTERS_LAYERS 3
-static const TestShape SetterShapes[SETTERS_LAYERS] = {{"a", MUONLMOSPECTRAL, 18, 3, 0, PETSC_FALSE}, {"g", MUONLMOFROBENIUS, 7, 1, 0, PETSC_TRUE}, {"e", MUONLMOMAX, 4, 8, 1, PETSC_FALSE}};
+/* Of three layers the first is larger than the others; the norms are those of a vector and of an embedding where options do not say others */
+#define LAYERS "-problem_layers a:18x3,g:7x1,e:4x8 -problem_setup 0 "
+#define NORMS  "-muon_layer_g_lmo_type frobenius -muon_layer_e_lmo_type max"
 
 #define SETTERS_STEPS 3
 
@@ -19,12 +17,11 @@ static const TestShape SetterShapes[SETTERS_LAYERS] = {{"a", MUONLMOSPECTRAL, 18
 */
 typedef struct {
   const struct _Setter *setter;
-  TestProblem           problem;
+  Problem               problem;
   PetscOptions          options;
   PetscBool             idle, late, nan; /* late: the optimizer is set up */
   PetscInt              calls;           /* of the monitor */
-  PetscInt              polarcalls;
-  PetscErrorCode        error; /* of the last step */
+  PetscErrorCode        error;           /* of the last step */
 } Run;
 
 typedef enum {
@@ -51,40 +48,20 @@ typedef struct _Setter {
   const char *key, *value; /* of MuonSetParameter(), where set is Set_ByKey(); of others value is the option that says the same, or NULL */
 } Setter;
 
-static PetscReal SettersNaN(void)
+static double RunGradient(const Problem *p, PetscInt layer, PetscInt i, PetscInt j, PetscInt step, double w)
 {
-  volatile PetscReal zero = 0;
+  const Run *run = (const Run *)p->data;
 
-  return zero / zero;
+  if (run->nan && step == 3 && p->rank == p->size - 1 && layer == 0 && i == 1 && j == 0) return (double)NAN;
+  return run->idle ? 0 : ProblemFormula(p, layer, i, j, step, w);
 }
 
-static PetscErrorCode RunObjective(Muon muon, PetscReal *loss, void *ctx)
-{
-  Run            *run      = (Run *)ctx;
-  TestProblem    *p        = &run->problem;
-  const PetscReal zero[64] = {0};
-  PetscReal       bad[64];
-  PetscInt        step;
-
-  PetscFunctionBegin;
-  *loss = 0;
-  if (run->idle == PETSC_FALSE) PetscCall(TestObjective(muon, loss, p));
-  else {
-    for (PetscInt l = 0; l < p->n; l++) PetscCall(TestSetGradient(p, l, zero));
-  }
-  PetscCall(MuonGetStepNumber(muon, &step));
-  if (run->nan == PETSC_FALSE || step != 3 || p->rank != p->size - 1) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt e = 0; e < 64; e++) bad[e] = e == 3 ? SettersNaN() : 1;
-  PetscCall(TestSetGradient(p, 0, bad));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Another one, that knows no NaN */
+/* Another routine, that knows no NaN */
 static PetscErrorCode RunSoundObjective(Muon muon, PetscReal *loss, void *ctx)
 {
   PetscFunctionBegin;
   ((Run *)ctx)->nan = PETSC_FALSE;
-  PetscCall(RunObjective(muon, loss, ctx));
+  PetscCall(ProblemObjective(muon, loss, &((Run *)ctx)->problem));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -103,7 +80,7 @@ static Muon RunMuon(Run *run)
 
 static MuonLayer RunLayer(Run *run, PetscInt l)
 {
-  return run->problem.layer[l];
+  return run->problem.layer[l].layer;
 }
 
 static MuonLMO RunLMO(Run *run, PetscInt l)
@@ -198,7 +175,7 @@ SETTER(Monitor, MuonMonitorSet(RunMuon(run), RunMonitor, run, NULL))
 SETTER(Cancel, MuonMonitorCancel(RunMuon(run)))
 SETTER(CSV, MuonMonitorSetCSV(RunMuon(run), run->late == PETSC_TRUE ? "late.csv" : "early.csv"))
 SETTER(Objective, MuonSetObjectiveAndGradient(RunMuon(run), RunSoundObjective, run))
-SETTER(Layer, MuonAddLayer(RunMuon(run), "more", run->problem.W[0], NULL))
+SETTER(Layer, MuonAddLayer(RunMuon(run), "more", run->problem.layer[0].W, NULL))
 SETTER(Measure, MuonEF21SetMonitorCompression(RunMuon(run), PETSC_TRUE))
 /* Layers */
 SETTER(LayerType, MuonLayerSetType(RunLayer(run, 0), MUONLAYERFROZEN))
@@ -428,14 +405,14 @@ static PetscErrorCode RunCreate(const Setter *setter, PetscErrorCode (*set)(Run 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(run, sizeof(*run)));
   run->setter = setter;
-  PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, SETTERS_LAYERS, SetterShapes, -1, &run->problem));
-  run->problem.noise = 2;
-  PetscCall(MuonSetObjectiveAndGradient(run->problem.muon, RunObjective, run));
   PetscCall(PetscOptionsCreate(&run->options));
   PetscCall(PetscOptionsPush(run->options));
   PetscCall(PetscOptionsInsertString(NULL, setter->options));
+  PetscCall(PetscOptionsInsertString(NULL, strstr(setter->options, "-lmo_type") != NULL ? LAYERS : LAYERS NORMS));
+  PetscCall(ProblemCreate(&run->problem, 0, 0));
+  run->problem.form = RunGradient;
+  run->problem.data = run;
   PetscCall(PetscOptionsHasName(NULL, NULL, "-bad_gradient", &run->nan));
-  PetscCall(MuonSetFromOptions(run->problem.muon));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-monitor", &has));
   if (has == PETSC_TRUE) PetscCall(MuonMonitorSet(run->problem.muon, RunMonitor, run, NULL));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-measure", &has));
@@ -446,8 +423,8 @@ static PetscErrorCode RunCreate(const Setter *setter, PetscErrorCode (*set)(Run 
   run->idle = run->late = PETSC_TRUE;
   for (PetscInt s = 0; s < 2; s++) PetscCall(MuonStep(run->problem.muon));
   run->idle  = PETSC_FALSE;
-  run->calls = run->polarcalls = 0;
-  PetscCall(TestStart(&run->problem));
+  run->calls = 0;
+  for (PetscInt l = 0; l < run->problem.n; l++) PetscCall(ProblemStart(&run->problem, l));
   PetscCall(MuonWeightsChanged(run->problem.muon));
   PetscCall(PetscOptionsPop());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -456,7 +433,7 @@ static PetscErrorCode RunCreate(const Setter *setter, PetscErrorCode (*set)(Run 
 static PetscErrorCode RunDestroy(Run *run)
 {
   PetscFunctionBegin;
-  PetscCall(TestDestroy(&run->problem));
+  PetscCall(ProblemDestroy(&run->problem));
   PetscCall(PetscOptionsDestroy(&run->options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -484,9 +461,9 @@ static PetscErrorCode RunOneStep(Run *run)
 #define RUN_NUMBERS (SETTERS_STEPS * 16 + 96)
 static PetscErrorCode RunSteps(Run *run, PetscInt steps, double seen[RUN_NUMBERS])
 {
-  TestProblem *p = &run->problem;
-  PetscInt     k = 0;
-  PetscReal    rows[96];
+  Problem  *p = &run->problem;
+  PetscInt  k = 0;
+  PetscBool kept;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(seen, RUN_NUMBERS));
@@ -496,7 +473,6 @@ static PetscErrorCode RunSteps(Run *run, PetscInt steps, double seen[RUN_NUMBERS
     PetscInt64          count;
     PetscReal           loss, dual;
     PetscInt            step;
-    MuonType            type;
     PetscBool           ef21;
 
     PetscCall(RunTry(run, RunOneStep, &run->error));
@@ -518,19 +494,16 @@ static PetscErrorCode RunSteps(Run *run, PetscInt steps, double seen[RUN_NUMBERS
     seen[k++] = (double)step;
     seen[k++] = (double)run->error;
     seen[k++] = (double)run->calls;
-    seen[k++] = (double)run->polarcalls;
-    PetscCall(MuonGetType(p->muon, &type));
-    PetscCall(PetscStrcmp(type, MUONEF21, &ef21));
+    PetscCall(PetscObjectTypeCompare((PetscObject)p->muon, MUONEF21, &ef21));
     if (ef21 == PETSC_TRUE) {
       MuonEF21Compression c;
 
-      PetscCall(MuonEF21GetLayerCompression(p->muon, p->layer[0], &c));
+      PetscCall(MuonEF21GetLayerCompression(p->muon, p->layer[0].layer, &c));
       seen[k++] = (double)c.bound[0];
     } else k++;
   }
-  PetscCheck(TestTotal(p) <= 96 && k + TestTotal(p) <= RUN_NUMBERS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Too much to see");
-  PetscCall(TestGetAllWeights(p, rows));
-  for (PetscInt e = 0; e < TestTotal(p); e++) seen[k++] = (double)rows[e];
+  for (PetscInt l = 0; l < p->n; k += p->layer[l].shape->m * p->layer[l].shape->n, l++) PetscCall(ProblemGetRows(p, l, NULL, seen + k, &kept));
+  PetscCheck(k <= RUN_NUMBERS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Too much to see");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -658,10 +631,10 @@ static PetscErrorCode CheckOrder(void)
   PetscCall(RunCreate(&base, NULL, &q));
   if (p.problem.rank == 0) {
     PetscCall(MuonSetLearningRate(p.problem.muon, 3));
-    PetscCall(MuonLayerSetScale(p.problem.layer[2], 5));
+    PetscCall(MuonLayerSetScale(p.problem.layer[2].layer, 5));
     PetscCall(MuonCompressorSetRatio(RunUp(&p), (PetscReal)0.75));
-    PetscCall(MuonLayerSetScale(p.problem.layer[1], 7));
-    PetscCall(MuonLayerSetScale(p.problem.layer[1], 1));
+    PetscCall(MuonLayerSetScale(p.problem.layer[1].layer, 7));
+    PetscCall(MuonLayerSetScale(p.problem.layer[1].layer, 1));
   }
   for (PetscInt k = 0; k < 3; k++) {
     switch ((k + p.problem.rank) % 3) {
@@ -669,14 +642,14 @@ static PetscErrorCode CheckOrder(void)
       PetscCall(MuonSetLearningRate(p.problem.muon, (PetscReal)0.125));
       break;
     case 1:
-      PetscCall(MuonLayerSetScale(p.problem.layer[2], (PetscReal)1.5));
+      PetscCall(MuonLayerSetScale(p.problem.layer[2].layer, (PetscReal)1.5));
       break;
     default:
       PetscCall(MuonCompressorSetRatio(RunUp(&p), (PetscReal)0.5));
     }
   }
   PetscCall(MuonSetLearningRate(q.problem.muon, (PetscReal)0.125));
-  PetscCall(MuonLayerSetScale(q.problem.layer[2], (PetscReal)1.5));
+  PetscCall(MuonLayerSetScale(q.problem.layer[2].layer, (PetscReal)1.5));
   PetscCall(MuonCompressorSetRatio(RunUp(&q), (PetscReal)0.5));
   PetscCall(RunSteps(&p, SETTERS_STEPS, a));
   PetscCall(RunSteps(&q, SETTERS_STEPS, b));
@@ -832,7 +805,7 @@ static PetscErrorCode CheckInherits(void)
   PetscCall(MuonSetParameter(muon, "muon_adamw_learning_rate", "-1"));
   PetscCall(CheckText((PetscObject)muon, "muon_layer_e_learning_rate", "0.75"));
   PetscCall(MuonGetLayerCompressors(muon, NULL, &all, NULL));
-  for (int k = 0; k < 2; k++) PetscCall(MuonGetLayerCompressors(muon, run.problem.layer[k], &up[k], NULL));
+  for (int k = 0; k < 2; k++) PetscCall(MuonGetLayerCompressors(muon, run.problem.layer[k].layer, &up[k], NULL));
   PetscCall(MuonCompressorSetRatio(all, (PetscReal)0.5));
   PetscCall(MuonObjectSetParameter((PetscObject)all, "compressor_values", "natural"));
   PetscCall(MuonObjectSetParameter((PetscObject)all, "compressor_block_entries", "128"));
@@ -851,21 +824,20 @@ static PetscErrorCode CheckRows(const char options[])
 {
   const Setter base = {"rows", options, NULL, WITHOUT_EFFECT, 0, NULL, NULL};
   RowsTest     test = {PETSC_FALSE, 0};
-  TestProblem  fresh;
+  char         text[512];
+  Problem      fresh;
   Run          run;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsInsertString(NULL, options));
-  PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, SETTERS_LAYERS, SetterShapes, -1, &fresh));
-  PetscCall(MuonSetFromOptions(fresh.muon));
+  PetscCall(PetscSNPrintf(text, sizeof(text), LAYERS "%s", options));
+  PetscCall(ProblemCreateWith(&fresh, text));
   PetscCall(CheckObject((PetscObject)fresh.muon, &test));
   PetscCheck(test.count >= 40, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: only %" PetscInt_FMT " parameters", options, test.count);
-  PetscCall(TestDestroy(&fresh));
+  PetscCall(ProblemDestroy(&fresh));
   PetscCall(RunCreate(&base, NULL, &run));
   test.late = PETSC_TRUE;
   PetscCall(CheckObject((PetscObject)run.problem.muon, &test));
   PetscCall(RunDestroy(&run));
-  PetscCall(PetscOptionsClear(NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -899,5 +871,7 @@ int main(int argc, char **argv)
   test:
     nsize: {{1 3}}
     timeoutfactor: 2
+    # PETSc keeps what it had allocated where an error was raised
+    args: -malloc_dump 0
 
 TEST*/

@@ -1,84 +1,20 @@
 static char help[] = "What layers in rows hand to MPI and keep in memory follows a formula; equivalence compares their steps.\n\n";
 
-#include <petscmuon.h>
-#include "parameter_common.h"
-#include <math.h>
+#include "problem.h"
 #include "mpicount.h"
-#include "layer_parameter.h"
 
 enum {
   M = 11,
   N = 6
 };
 
-typedef struct {
-  Muon        muon;
-  MuonLayer   layer;
-  Mat         W;
-  PetscInt    first, rows;
-  PetscMPIInt worker;
-  PetscBool   ready; /* the routine says that the gradient is */
-} Run;
-
-static PetscScalar Number(PetscInt i, PetscInt j, PetscInt step, PetscInt worker)
+static PetscErrorCode Create(const char more[], Problem *p)
 {
-  return (PetscScalar)sin(1.0 + 3.7 * (double)i + 1.3 * (double)j + 0.7 * (double)(i * j) + 2.9 * (double)step + 5.1 * (double)worker);
-}
-
-static PetscErrorCode Fill(Mat A, PetscInt first, PetscInt rows, PetscInt step, PetscInt worker)
-{
-  PetscScalar *a;
-  PetscInt     ld;
+  char options[256];
 
   PetscFunctionBegin;
-  PetscCall(MatDenseGetLDA(A, &ld));
-  PetscCall(MatDenseGetArray(A, &a));
-  for (PetscInt j = 0; j < N; j++) {
-    for (PetscInt i = 0; i < rows; i++) a[j * ld + i] = Number(first + i, j, step, worker);
-  }
-  PetscCall(MatDenseRestoreArray(A, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
-{
-  Run     *run = (Run *)ctx;
-  Mat      G;
-  PetscInt step, rows;
-
-  PetscFunctionBegin;
-  PetscCall(MuonGetStepNumber(muon, &step));
-  PetscCall(MuonLayerGetGradient(run->layer, &G));
-  PetscCall(MatGetLocalSize(G, &rows, NULL));
-  PetscCall(Fill(G, rows == run->rows ? run->first : 0, rows, step, run->worker));
-  *loss = 0;
-  if (run->ready) PetscCall(MuonLayerGradientReady(run->layer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* One layer: of a matrix on comm, or of the rows of a shard of it on one rank */
-static PetscErrorCode RunCreate(MPI_Comm all, MPI_Comm comm, const char prefix[], PetscInt first, PetscInt rows, PetscMPIInt worker, Run *run)
-{
-  PetscFunctionBegin;
-  run->first  = first;
-  run->rows   = rows;
-  run->worker = worker;
-  run->ready  = PETSC_FALSE;
-  PetscCall(MatCreateDense(comm, rows, PETSC_DECIDE, PETSC_DETERMINE, N, NULL, &run->W));
-  PetscCall(Fill(run->W, first, rows, -1, 0));
-  PetscCall(MuonCreate(all, &run->muon));
-  PetscCall(MuonSetOptionsPrefix(run->muon, prefix));
-  PetscCall(MuonAddLayer(run->muon, "w", run->W, &run->layer));
-  PetscCall(MuonSetObjectiveAndGradient(run->muon, Objective, run));
-  PetscCall(MuonSetFromOptions(run->muon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode RunDestroy(Run *run)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonDestroy(&run->muon));
-  PetscCall(MatDestroy(&run->W));
+  PetscCall(PetscSNPrintf(options, sizeof(options), "-problem_layers w:%dx%d -lmo_type frobenius %s", M, N, more));
+  PetscCall(ProblemCreateWith(p, options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -89,157 +25,126 @@ static long long Padded(long long bytes)
 }
 
 /*
-   Bytes of a step beside the agreement, which is 8 (11 + 2 groups + 1) for the record and 8 for the vote: one
-   worker of s ranks (-muon_type dense), whose gradients and steps are doubles or floats
+   Bytes of a step beside the agreement, which is 8 (11 + 2 groups + 1) for the record and 8 for the vote: one worker of all ranks (-muon_type
+   dense), whose gradients and steps are doubles or floats; or workers that keep rows of a layer which each has whole
 */
-static PetscErrorCode CheckBytes(MPI_Comm inside, const char prefix[], PetscInt first, PetscInt rows, PetscBool whole, PetscBool sequential, PetscInt kind)
+static PetscErrorCode CheckBytes(const char cut[], const char assembly[])
 {
-  const long long entry = (long long)sizeof(PetscScalar);
-  Run             run;
+  const PetscBool whole = strstr(cut, "whole") != NULL ? PETSC_TRUE : PETSC_FALSE, rows = strstr(cut, "rows") != NULL ? PETSC_TRUE : PETSC_FALSE;
+  const long long entry    = (long long)sizeof(PetscScalar);
+  long long       expected = AGREEMENT_BYTES, here; /* here: bytes of the rows here */
+  char            options[256];
+  double          weights[M * N];
+  Problem         p;
   MuonTraffic     traffic;
-  PetscMPIInt     size;
-  long long       expected = AGREEMENT_BYTES;
   PetscLogDouble  worker, server, scratch;
-  Mat             full;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(RunCreate(PETSC_COMM_WORLD, sequential ? PETSC_COMM_SELF : inside, prefix, sequential ? 0 : first, sequential ? M : rows, 0, &run));
-  if (whole) PetscCall(MuonLayerSetWholeGradient(run.layer, PETSC_TRUE));
-  if (kind != PETSC_DETERMINE) PetscCall(MuonSetParameter(run.muon, "muon_assembly", MuonAssemblyKinds[kind]));
-  PetscCall(MuonStep(run.muon));
+  PetscCall(PetscSNPrintf(options, sizeof(options), "-muon_type dense -muon_assembly %s %s", assembly, cut));
+  PetscCall(Create(options, &p));
+  here = entry * N * (M / p.size + (p.rank < M % p.size ? 1 : 0));
+  PetscCall(MuonStep(p.muon));
   mpicount_reset();
-  PetscCall(MuonStep(run.muon));
-  PetscCall(MuonGetTraffic(run.muon, &traffic));
-  PetscCheck((long long)traffic.mpi == mpicount.sent, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes in the traffic, %lld counted", prefix, traffic.mpi, mpicount.sent);
-  if (whole || sequential) expected += entry * M * N; /* the sum of gradients */
-  if (sequential) expected += entry * rows * N;       /* rows of new weights */
-  if (kind == (PetscInt)MUON_ASSEMBLY_ALLGATHER) expected += Padded(entry * rows * N);
-  if (kind == (PetscInt)MUON_ASSEMBLY_OWNER) {
-    /*
-       There is one item and so one owner: the others send it their rows, and it sends theirs back; what is
-       its own does not travel
-    */
-    const long long more = mpicount.sent - expected, own = Padded(entry * rows * N);
+  PetscCall(MuonStep(p.muon));
+  PetscCall(MuonGetTraffic(p.muon, &traffic));
+  PetscCheck((long long)traffic.mpi == mpicount.sent, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes in the traffic, %lld counted", options, traffic.mpi, mpicount.sent);
+  if (whole || rows) expected += entry * M * N; /* the sum of gradients */
+  if (rows) expected += here;                   /* rows of new weights */
+  if (strcmp(assembly, "allgather") == 0) expected += Padded(here);
+  else {
+    /* There is one item and so one owner: the others send it their rows, and it sends theirs back; what is its own does not travel */
+    const long long more = mpicount.sent - expected, own = Padded(here);
     long long       all = own, total = more;
 
     PetscCallMPI(PMPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_LONG_LONG, MPI_SUM, PETSC_COMM_WORLD));
     PetscCallMPI(PMPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_LONG_LONG, MPI_SUM, PETSC_COMM_WORLD));
-    PetscCheck((more == own || more == all - own) && total % 2 == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %lld bytes beside the agreement with rows of %lld, of %lld in all", prefix, more, own, all);
-  } else PetscCheck(mpicount.sent == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %lld bytes, expected %lld", prefix, mpicount.sent, expected);
-  /*
-     State is kept in rows: momentum at the server, what it becomes, the sum, the new weights, and the mean
-     gradient or the buffer of rows
-  */
-  PetscCall(MuonGetMemory(run.muon, &worker, &server, &scratch));
-  PetscCheck((long long)server == 4 * entry * rows * N, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes of state at the server, expected %lld", prefix, server, 4 * entry * rows * N);
-  PetscCheck((long long)worker == entry * N * (whole || sequential ? M + rows : rows), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes of state at the worker", prefix, worker);
-  /* The whole weights are the rows of all ranks */
-  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, M, N, NULL, &full));
-  mpicount_reset();
-  PetscCall(MuonLayerGetFullWeights(run.layer, full));
-  PetscCall(MuonGetTraffic(run.muon, &traffic));
-  PetscCheck(mpicount.sent == (sequential || size == 1 ? 0 : entry * rows * N), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%lld bytes for whole weights", mpicount.sent);
-  {
-    const PetscScalar *f, *w;
-    PetscInt           ld;
-
-    PetscCall(MatDenseGetLDA(run.W, &ld));
-    PetscCall(MatDenseGetArrayRead(full, &f));
-    PetscCall(MatDenseGetArrayRead(run.W, &w));
-    for (PetscInt j = 0; j < N; j++) {
-      for (PetscInt i = 0; i < run.rows; i++) PetscCheck(f[j * M + run.first + i] == w[j * ld + i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Whole weights differ at %" PetscInt_FMT ", %" PetscInt_FMT, i, j);
-    }
-    PetscCall(MatDenseRestoreArrayRead(run.W, &w));
-    PetscCall(MatDenseRestoreArrayRead(full, &f));
+    PetscCheck((more == own || more == all - own) && total % 2 == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %lld bytes beside the agreement with rows of %lld, of %lld in all", options, more, own, all);
+    expected = mpicount.sent;
   }
-  PetscCall(MatDestroy(&full));
-  PetscCall(MuonViewFromOptions(run.muon, NULL, "-muon_view"));
-  PetscCall(RunDestroy(&run));
+  PetscCheck(mpicount.sent == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %lld bytes, expected %lld", options, mpicount.sent, expected);
+  /* State is kept in rows: momentum at the server, what it becomes, the sum, the new weights, and the mean gradient or the buffer of rows */
+  PetscCall(MuonGetMemory(p.muon, &worker, &server, &scratch));
+  PetscCheck((long long)server == 4 * here, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes of state at the server, expected %lld", options, server, 4 * here);
+  PetscCheck((long long)worker == here + (whole || rows ? entry * M * N : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes of state at the worker", options, worker);
+  /* The whole weights are the rows of all ranks */
+  PetscCall(ProblemGatherWeights(&p, p.comm, weights));
+  mpicount_reset();
+  PetscCall(ProblemCheckRows(&p, 0, "full", weights, 0, options));
+  PetscCheck(mpicount.sent == (rows || p.size == 1 ? 0 : here), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%lld bytes for whole weights", mpicount.sent);
+  PetscCall(MuonViewFromOptions(p.muon, NULL, "-muon_view"));
+  PetscCall(ProblemDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Without a routine gradients are ready before the step, whose bytes their sum and the whole weights that were gathered belong to */
-static PetscErrorCode CheckReady(MPI_Comm inside, PetscMPIInt worker, PetscInt first, PetscInt rows)
+static PetscErrorCode CheckReady(PetscMPIInt ranks)
 {
-  Run         run;
+  Problem     p;
+  char        options[256];
   MuonTraffic traffic;
   Mat         G, full;
   long long   before;
 
   PetscFunctionBegin;
-  PetscCall(RunCreate(PETSC_COMM_WORLD, inside, "c_", first, rows, worker, &run));
-  PetscCall(MuonLayerSetWholeGradient(run.layer, PETSC_TRUE));
-  run.ready = PETSC_TRUE;
-  PetscCall(MuonStep(run.muon));
+  PetscCall(PetscSNPrintf(options, sizeof(options), "-muon_type dense -problem_whole -problem_ready backward -problem_ranks %d", ranks));
+  PetscCall(Create(options, &p));
+  PetscCall(MuonStep(p.muon));
   mpicount_reset();
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, M, N, NULL, &full));
-  PetscCall(MuonSetObjectiveAndGradient(run.muon, NULL, NULL));
-  PetscCall(MuonLayerGetFullWeights(run.layer, full));
-  PetscCall(MuonLayerGetGradient(run.layer, &G));
-  PetscCall(Fill(G, 0, M, 1, worker));
-  before = mpicount.sent;
-  PetscCall(MuonLayerGradientReady(run.layer));
-  PetscCheck(mpicount.sent == before + (long long)sizeof(PetscScalar) * M * N, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%lld bytes when a gradient was ready", mpicount.sent - before);
+  PetscCall(MuonSetObjectiveAndGradient(p.muon, NULL, NULL));
+  PetscCall(MuonLayerGetFullWeights(p.layer[0].layer, full));
   PetscCall(MatDestroy(&full));
-  PetscCall(MuonStep(run.muon));
-  PetscCall(MuonGetTraffic(run.muon, &traffic));
+  before = mpicount.sent;
+  PetscCall(ProblemSetGradients(&p, 1));
+  PetscCheck(mpicount.sent == before + (long long)sizeof(PetscScalar) * M * N, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%lld bytes when a gradient was ready", mpicount.sent - before);
+  PetscCall(MuonStep(p.muon));
+  PetscCall(MuonGetTraffic(p.muon, &traffic));
   PetscCheck((long long)traffic.mpi == mpicount.sent, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%g bytes in the traffic, %lld counted", traffic.mpi, mpicount.sent);
   /* A sum under way when the optimizer is reset */
-  PetscCall(MuonLayerGetGradient(run.layer, &G));
-  PetscCall(MuonLayerGradientReady(run.layer));
-  PetscCall(MuonReset(run.muon));
-  PetscCall(RunDestroy(&run));
+  PetscCall(MuonLayerGetGradient(p.layer[0].layer, &G));
+  PetscCall(MuonLayerGradientReady(p.layer[0].layer));
+  PetscCall(MuonReset(p.muon));
+  PetscCall(ProblemDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What was chosen for a layer stays when something else of it is set */
-static PetscErrorCode CheckOwnChoices(MPI_Comm inside, PetscInt first, PetscInt rows)
+static PetscErrorCode CheckOwnChoices(PetscMPIInt ranks)
 {
-  Run  run;
-  char kind[32];
+  Problem p;
+  char    options[256];
 
   PetscFunctionBegin;
-  PetscCall(RunCreate(PETSC_COMM_WORLD, inside, "b_", first, rows, 0, &run));
-  PetscCall(MuonLayerSetType(run.layer, MUONLAYERADAMW));
-  PetscCall(TestSetOfMuonType(run.muon, MUONEF21, "ef21_downlink", "step"));
-  PetscCall(MuonParametersAssign((PetscObject)run.layer, "ef21_downlink", (double)MUON_DOWNLINK_WEIGHTS));
-  PetscCall(MuonParametersAssign((PetscObject)run.layer, "assembly", (double)MUON_ASSEMBLY_ALLGATHER));
-  PetscCall(LayerSet(run.layer, "adamw_beta1", (PetscReal)0.5));
-  PetscCall(LayerSet(run.layer, "adamw_beta2", (PetscReal)0.5));
-  PetscCall(MuonSetUp(run.muon));
-  PetscCall(MuonGetParameter(run.muon, "muon_layer_w_assembly", kind, sizeof(kind)));
-  PetscCheck(strcmp(kind, "allgather") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Assembly %s", kind);
-  PetscCall(RunDestroy(&run));
+  PetscCall(PetscSNPrintf(options, sizeof(options), "-problem_setup 0 -problem_ranks %d -muon_type ef21 -muon_layer_w_type adamw -ef21_downlink step -muon_layer_w_ef21_downlink weights -muon_layer_w_assembly allgather", ranks));
+  PetscCall(Create(options, &p));
+  PetscCall(MuonSetParameter(p.muon, "muon_layer_w_adamw_beta1", "0.5"));
+  PetscCall(MuonSetParameter(p.muon, "muon_layer_w_adamw_beta2", "0.5"));
+  PetscCall(MuonSetUp(p.muon));
+  PetscCall(MuonGetParameter(p.muon, "muon_layer_w_assembly", options, sizeof(options)));
+  PetscCheck(strcmp(options, "allgather") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Assembly %s", options);
+  PetscCall(ProblemDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  PetscMPIInt rank, size;
+  PetscMPIInt size;
 
+  PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  mpicount_ignored = PETSC_COMM_SELF;
-  for (PetscMPIInt s = 1; s <= size; s++) {
-    const PetscMPIInt position = rank % s;
-    const PetscInt    first = position * (M / s) + PetscMin((PetscInt)position, M % s), rows = M / s + (position < M % s ? 1 : 0);
-    MPI_Comm          inside;
-
-    if (size % s != 0) continue;
-    PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank / s, rank, &inside));
-    PetscCall(CheckReady(inside, rank / s, first, rows));
-    PetscCall(CheckOwnChoices(inside, first, rows));
-    if (s == size && s > 1) {
-      for (PetscInt kind = (PetscInt)MUON_ASSEMBLY_ALLGATHER; kind <= (PetscInt)MUON_ASSEMBLY_OWNER; kind++) {
-        PetscCall(CheckBytes(inside, "c_", first, rows, PETSC_FALSE, PETSC_FALSE, kind));
-        PetscCall(CheckBytes(inside, "c_", first, rows, PETSC_TRUE, PETSC_FALSE, kind));
-        PetscCall(CheckBytes(inside, "d_", first, rows, PETSC_FALSE, PETSC_TRUE, kind));
-      }
-    }
-    PetscCallMPI(MPI_Comm_free(&inside));
+  PetscCall(PetscCommDuplicate(PETSC_COMM_SELF, &mpicount_ignored, NULL)); /* of objects of one rank */
+  for (PetscMPIInt ranks = 1; ranks <= size; ranks++) {
+    if (size % ranks != 0) continue;
+    PetscCall(CheckReady(ranks));
+    PetscCall(CheckOwnChoices(ranks));
   }
+  for (int k = 0; k < 2; k++) {
+    PetscCall(CheckBytes("-problem_ranks 0", k ? "owner" : "allgather"));
+    PetscCall(CheckBytes("-problem_ranks 0 -problem_whole", k ? "owner" : "allgather"));
+    PetscCall(CheckBytes("-muon_exchange_type rows", k ? "owner" : "allgather"));
+  }
+  PetscCall(PetscCommDestroy(&mpicount_ignored));
   PetscCall(PetscMuonFinalize());
   return 0;
 }
@@ -248,14 +153,13 @@ int main(int argc, char **argv)
 
   test:
     nsize: {{2 3 4}}
-    args: -b_muon_type ef21 -c_muon_type dense -d_muon_type dense -d_muon_exchange_type rows
 
   # What a user sees of layers in rows: the choices for all workers, the ranks of a worker, who assembles
   test:
     suffix: view
     nsize: 2
     requires: double
-     filter: grep -v "PetscMuon Rel"
-    args: -c_muon_type dense -d_muon_type dense -d_muon_exchange_type rows -c_muon_view -d_muon_view -c_lmo_type frobenius -d_lmo_type frobenius -b_muon_type ef21
+    filter: grep -e "type. layer" -e "assembly:" -e "w, 11 x 6" -e "memory"
+    args: -muon_view
 
 TEST*/

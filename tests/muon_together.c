@@ -1,30 +1,24 @@
 static char help[] = "Each parameter of the tables, and calls that undo a set-up, on one rank alone in the middle of a run: the next step is the same error on all ranks, or none on any, and never waits. What was put back leaves no trace.\n\n";
 
-#include "ef21_common.h"
+#include "problem.h"
 #include <petscmuon/private/muonparameter.h>
 
 #define KEYS 1024
 
 typedef struct {
-  TestProblem p;
-  PetscBool   byhand; /* gradients are there before the step */
-  PetscInt    taken;
+  Problem   p;
+  PetscBool byhand; /* gradients are there before the step */
+  PetscInt  taken;
 } Run;
 
-/* What a rank was told */
-typedef struct {
-  PetscErrorCode code;
-  char           text[1024];
-} Said;
-
-static PetscErrorCode Hear(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type, const char *text, void *ctx)
-{
-  Said *said = (Said *)ctx;
-
-  PetscFunctionBegin;
-  if (type == PETSC_ERROR_INITIAL && said->text[0] == '\0' && text != NULL) (void)PetscStrncpy(said->text, text, sizeof(said->text));
-  PetscFunctionReturn(code);
-}
+/* Calls that may fail: the code, and FailsMessage has the words of the first error */
+#define Try(code, call) \
+  do { \
+    FailsMessage[0] = '\0'; \
+    PetscCall(PetscPushErrorHandler(FailsCatch, NULL)); \
+    (code) = (call); \
+    PetscCall(PetscPopErrorHandler()); \
+  } while (0)
 
 /* The keys of this program's optimizers: of all tables, behind what they stand behind here */
 typedef struct {
@@ -66,14 +60,13 @@ static PetscErrorCode Collect(const char family[], const char type[], const Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const TestShape Layers[] = {{"a", MUONLMOSPECTRAL, 8, 3, 0, PETSC_FALSE}, {"g", MUONLMOFROBENIUS, 7, 1, 0, PETSC_TRUE}, {"e", MUONLMOMAX, 4, 6, 1, PETSC_FALSE}};
-
 static PetscErrorCode Step(Run *r)
 {
-  PetscReal loss;
+  PetscInt step;
 
   PetscFunctionBegin;
-  if (r->byhand) PetscCall(TestObjective(r->p.muon, &loss, &r->p));
+  PetscCall(MuonGetStepNumber(r->p.muon, &step));
+  if (r->byhand) PetscCall(ProblemSetGradients(&r->p, step));
   PetscCall(MuonStep(r->p.muon));
   r->taken++;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -83,48 +76,30 @@ static PetscErrorCode Create(const char type[], PetscBool byhand, Run *r)
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(r, sizeof(*r)));
-  PetscCall(TestCreate(PETSC_COMM_WORLD, type, 3, Layers, -1, &r->p));
+  PetscCall(PetscOptionsSetValue(NULL, "-muon_type", type));
+  PetscCall(ProblemCreate(&r->p, 0, 0));
   if (byhand) PetscCall(MuonSetObjectiveAndGradient(r->p.muon, NULL, NULL));
   r->byhand = byhand;
-  PetscCall(MuonSetFromOptions(r->p.muon));
   PetscCall(Step(r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What all ranks say of a step, before which the last one may have failed already */
-static PetscErrorCode StepTogether(Run *r, const char what[], PetscErrorCode before, Said *said)
+static PetscErrorCode StepTogether(Run *r, const char what[], PetscErrorCode before, PetscErrorCode *code)
 {
-  const PetscErrorCode code = before;
-  unsigned int         hash = 0;
-  int                  mine[4], all[4];
+  unsigned int hash = 0;
+  int          mine[4], all[4];
 
   PetscFunctionBegin;
-  said->code = code;
-  if (code == PETSC_SUCCESS) {
-    said->text[0] = '\0';
-    PetscCall(PetscPushErrorHandler(Hear, said));
-    said->code = Step(r);
-    PetscCall(PetscPopErrorHandler());
-  }
-  for (const char *c = said->text; *c != '\0' && *c != '('; c++) hash = 31 * hash + (unsigned char)*c; /* in brackets is what is here */
-  mine[0] = (int)said->code;
+  *code = before;
+  if (before == PETSC_SUCCESS) Try(*code, Step(r));
+  for (const char *c = FailsMessage; *c != '\0' && *c != '('; c++) hash = 31 * hash + (unsigned char)*c; /* in brackets is what is here */
+  mine[0] = (int)*code;
   mine[1] = -mine[0];
   mine[2] = (int)(hash & 0xffff);
   mine[3] = -mine[2];
   PetscCallMPI(MPI_Allreduce(mine, all, 4, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
-  PetscCheck(all[0] == -all[1] && all[2] == -all[3], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: rank %d has error %d, others %d to %d: %s", what, r->p.rank, (int)said->code, -all[1], all[0], said->text);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode TryKey(Run *r, const char key[], const char value[], PetscErrorCode *ierr)
-{
-  Said said;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(&said, sizeof(said)));
-  PetscCall(PetscPushErrorHandler(Hear, &said));
-  *ierr = MuonSetParameter(r->p.muon, key, value);
-  PetscCall(PetscPopErrorHandler());
+  PetscCheck(all[0] == -all[1] && all[2] == -all[3], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: rank %d has error %d, others %d to %d: %s", what, r->p.rank, (int)*code, -all[1], all[0], FailsMessage);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,37 +113,18 @@ static PetscErrorCode Change(Run *r, const char key[], const MuonParameter *row,
   const char *const       *value    = row->kind == MUON_PARAMETER_ENUM ? row->names : values[row->kind == MUON_PARAMETER_BOOL || row->kind == MUON_PARAMETER_TEXT ? 1 : 0];
   PetscErrorCode           ierr;
   char                     now[PETSC_MAX_PATH_LEN];
-  Said                     said;
 
   PetscFunctionBegin;
   *changed = PETSC_FALSE;
-  PetscCall(PetscMemzero(&said, sizeof(said)));
-  PetscCall(PetscPushErrorHandler(Hear, &said));
-  ierr = MuonGetParameter(r->p.muon, key, old, length);
-  PetscCall(PetscPopErrorHandler());
+  Try(ierr, MuonGetParameter(r->p.muon, key, old, length));
   for (; ierr == PETSC_SUCCESS && *changed == PETSC_FALSE && value[2] != NULL; value++) {
     PetscErrorCode refused;
 
-    PetscCall(TryKey(r, key, *value, &refused));
+    Try(refused, MuonSetParameter(r->p.muon, key, *value));
     if (refused != PETSC_SUCCESS) continue;
     PetscCall(MuonGetParameter(r->p.muon, key, now, sizeof(now)));
     *changed = strcmp(now, old) != 0 ? PETSC_TRUE : PETSC_FALSE;
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether weights are still those that were kept; keeps them first */
-static PetscErrorCode Weights(Run *r, PetscReal kept[], PetscBool keep, const char what[])
-{
-  PetscReal now[128];
-  PetscInt  at = 0, n;
-
-  PetscFunctionBegin;
-  for (PetscInt l = 0; l < r->p.n; at += n, l++) {
-    n = TestEntries(&r->p.shape[l]);
-    PetscCall(TestGetWeights(&r->p, l, keep ? kept + at : now + at));
-  }
-  PetscCheck(keep || memcmp(kept, now, (size_t)at * sizeof(*now)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a step that was refused changed weights", what);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -210,11 +166,11 @@ static PetscErrorCode Call(Run *r, Kind kind)
 
 static PetscErrorCode CheckTables(const char type[], PetscBool byhand)
 {
-  Keys     *keys;
-  Run       r, undisturbed;
-  PetscReal kept[128], difference;
-  PetscInt  refused = 0, step;
-  Said      said;
+  Keys          *keys;
+  Run            r, undisturbed;
+  ProblemImage   before;
+  PetscInt       refused = 0;
+  PetscErrorCode code;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&keys));
@@ -222,36 +178,35 @@ static PetscErrorCode CheckTables(const char type[], PetscBool byhand)
   PetscCall(Create(type, byhand, &r));
   PetscCall(MuonParametersForEach(Collect, keys));
   for (PetscInt k = 0; k < keys->n; k++) {
-    const char    *key = keys->key[k];
-    char           old[PETSC_MAX_PATH_LEN];
-    PetscBool      changed = PETSC_FALSE;
-    PetscErrorCode ierr    = PETSC_SUCCESS;
+    const PetscBool last = r.p.rank == r.p.size - 1 ? PETSC_TRUE : PETSC_FALSE;
+    const char     *key  = keys->key[k];
+    char            old[PETSC_MAX_PATH_LEN];
+    PetscBool       changed = PETSC_FALSE;
+    PetscErrorCode  ierr    = PETSC_SUCCESS;
 
-    PetscCall(Weights(&r, kept, PETSC_TRUE, key));
-    if (r.p.rank == r.p.size - 1) PetscCall(Change(&r, key, keys->row[k], old, sizeof(old), &changed));
+    if (last) PetscCall(Change(&r, key, keys->row[k], old, sizeof(old), &changed));
     PetscCallMPI(MPI_Bcast(&changed, 1, MPI_INT, r.p.size - 1, PETSC_COMM_WORLD));
     if (changed == PETSC_FALSE) continue; /* no such object here, or fixed at the set-up */
-    PetscCall(StepTogether(&r, key, PETSC_SUCCESS, &said));
-    if (said.code != PETSC_SUCCESS) {
+    PetscCall(ProblemTakeImage(&r.p, &before));
+    PetscCall(StepTogether(&r, key, PETSC_SUCCESS, &code));
+    if (code != PETSC_SUCCESS) {
       refused++;
-      PetscCall(Weights(&r, kept, PETSC_FALSE, key));
-      PetscCheck(strstr(said.text, strstr(key, "layer_a_") != NULL ? strstr(key, "layer_a_") + 8 : key) != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the error does not name it: %s", key, said.text);
-    }
-    if (r.p.rank == r.p.size - 1) PetscCall(TryKey(&r, key, old, &ierr));
-    if (ierr != PETSC_SUCCESS && strcmp(old, "auto") == 0) PetscCall(TryKey(&r, key, "-1", &ierr)); /* as options of reals have it */
+      PetscCall(ProblemCheckImage(&r.p, &before, key, "a step that was refused"));
+      PetscCheck(strstr(FailsMessage, strstr(key, "layer_a_") != NULL ? strstr(key, "layer_a_") + 8 : key) != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the error does not name it: %s", key, FailsMessage);
+    } else PetscCall(PetscFree(before.data));
+    if (last) Try(ierr, MuonSetParameter(r.p.muon, key, old));
+    if (ierr != PETSC_SUCCESS && strcmp(old, "auto") == 0) Try(ierr, MuonSetParameter(r.p.muon, key, "-1")); /* as options of reals have it */
     PetscCheck(ierr == PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: \"%s\" cannot be put back", key, old);
-    if (said.code == PETSC_SUCCESS) continue;
-    PetscCall(StepTogether(&r, key, PETSC_SUCCESS, &said));
-    PetscCheck(said.code == PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s was put back, and the step gives error %d: %s", key, (int)said.code, said.text);
+    if (code == PETSC_SUCCESS) continue;
+    PetscCall(StepTogether(&r, key, PETSC_SUCCESS, &code));
+    PetscCheck(code == PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s was put back, and the step gives error %d: %s", key, (int)code, FailsMessage);
   }
   PetscCheck(refused >= 30, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " parameters were refused, expected more", type, refused);
   PetscCall(Create(type, byhand, &undisturbed));
   while (undisturbed.taken < r.taken) PetscCall(Step(&undisturbed));
-  PetscCall(TestCompareWeights(&r.p, &undisturbed.p, &difference));
-  PetscCall(MuonGetStepNumber(r.p.muon, &step));
-  PetscCheck(difference == 0 && step == r.taken, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: weights are %g from those of a run that nothing disturbed, step %" PetscInt_FMT " of %" PetscInt_FMT, type, (double)difference, step, r.taken);
-  PetscCall(TestDestroy(&undisturbed.p));
-  PetscCall(TestDestroy(&r.p));
+  PetscCall(ProblemCheckSame(&r.p, &undisturbed.p, type, "a run that was disturbed"));
+  PetscCall(ProblemDestroy(&undisturbed.p));
+  PetscCall(ProblemDestroy(&r.p));
   PetscCall(PetscFree(keys));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -264,7 +219,7 @@ static PetscErrorCode CheckCalls(const char type[], PetscBool byhand)
     Kind        kind;
   } calls[]                           = {{"MuonSetStepNumber()", STEP_NUMBER}, {"MuonReset()", RESET}, {"MuonReset() of the outer optimizer", RESET_OUTER}, {"MuonSetType()", TYPE}, {"MuonSetType() to local", TYPE_LOCAL}, {"MuonSolve()", SOLVE}};
   static const char *const types[][3] = {{"muon_exchange_type", "star", "layerwise"}, {"muon_layer_a_lmo_type", "nuclear", "spectral"}, {"muon_layer_a_lmo_polar_type", "svd", "newtonschulz"}};
-  Said                     said;
+  PetscErrorCode           code;
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types) + PETSC_STATIC_ARRAY_LENGTH(calls); k++) {
@@ -273,15 +228,11 @@ static PetscErrorCode CheckCalls(const char type[], PetscBool byhand)
     PetscErrorCode  ierr = PETSC_SUCCESS;
     Run             r;
 
-    PetscCall(PetscMemzero(&said, sizeof(said)));
+    FailsMessage[0] = '\0';
     PetscCall(Create(type, byhand, &r));
-    if (r.p.rank == r.p.size - 1) {
-      PetscCall(PetscPushErrorHandler(Hear, &said));
-      ierr = key ? MuonSetParameter(r.p.muon, name, types[k][1]) : Call(&r, calls[k - PETSC_STATIC_ARRAY_LENGTH(types)].kind);
-      PetscCall(PetscPopErrorHandler());
-    }
-    PetscCall(StepTogether(&r, name, ierr, &said));
-    PetscCheck(said.code != PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s on one rank is no error", type, name);
+    if (r.p.rank == r.p.size - 1) Try(ierr, key ? MuonSetParameter(r.p.muon, name, types[k][1]) : Call(&r, calls[k - PETSC_STATIC_ARRAY_LENGTH(types)].kind));
+    PetscCall(StepTogether(&r, name, ierr, &code));
+    PetscCheck(code != PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s on one rank is no error", type, name);
     if (key && r.p.rank == r.p.size - 1) PetscCall(MuonSetParameter(r.p.muon, name, k == 0 && strcmp(type, MUONSIGN) == 0 ? "replicated" : types[k][2]));
     if (key == PETSC_FALSE) {
       if (strncmp(name, "MuonSetType()", 13) == 0) { /* the others follow, and all go back */
@@ -289,11 +240,11 @@ static PetscErrorCode CheckCalls(const char type[], PetscBool byhand)
         PetscCall(MuonSetType(r.p.muon, type));
       }
       PetscCall(MuonReset(r.p.muon));
-      PetscCall(TestStart(&r.p));
+      for (PetscInt l = 0; l < r.p.n; l++) PetscCall(ProblemStart(&r.p, l));
     }
-    PetscCall(StepTogether(&r, name, PETSC_SUCCESS, &said));
-    PetscCheck(said.code == PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s was put back, and the step gives error %d: %s", type, name, (int)said.code, said.text);
-    PetscCall(TestDestroy(&r.p));
+    PetscCall(StepTogether(&r, name, PETSC_SUCCESS, &code));
+    PetscCheck(code == PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s was put back, and the step gives error %d: %s", type, name, (int)code, FailsMessage);
+    PetscCall(ProblemDestroy(&r.p));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -318,7 +269,7 @@ int main(int argc, char **argv)
   testset:
     nsize: 2
     # PETSc keeps what it had allocated where an error was raised
-    args: -muon_momentum 0.5 -lmo_polar_type newtonschulz -malloc_dump 0
+    args: -problem_layers a:8x3,g:7x1,e:4x6 -muon_layer_g_lmo_type frobenius -muon_layer_e_lmo_type max -muon_momentum 0.5 -lmo_polar_type newtonschulz -malloc_dump 0
     table: suffix | args
       tables  | -type {{dense ef21 ef14 sign}} -muon_layer_g_type adamw -muon_layer_e_type sgd
       local   | -type local -local_steps 2 -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk

@@ -3,51 +3,16 @@ static char help[] = "Zolotarev's approximation on hard spectra against a Jacobi
 #include "polar_common.h"
 #include "zolotarev_common.h"
 
-typedef struct {
-  int    r;
-  double a[12], c[12], scale, lowest;
-} Function;
-
-static Function Zolotarev(int r, double l)
-{
-  double   c[25];
-  Function f;
-
-  for (int i = 1; i <= 2 * r; i++) c[i] = (double)Node(r, (long double)l, i);
-  f.r     = r;
-  f.scale = 1.0;
-  for (int j = 0; j < r; j++) {
-    f.c[j] = c[2 * j + 1];
-    f.a[j] = -1.0;
-    for (int k = 0; k < r; k++) {
-      f.a[j] *= c[2 * j + 1] - c[2 * k + 2];
-      if (k != j) f.a[j] /= c[2 * j + 1] - c[2 * k + 1];
-    }
-    f.scale *= (1.0 + c[2 * j + 1]) / (1.0 + c[2 * j + 2]);
-  }
-  f.lowest = f.scale * l;
-  for (int j = 0; j < r; j++) f.lowest *= (l * l + c[2 * j + 2]) / (l * l + c[2 * j + 1]);
-  return f;
-}
-
-static double Value(const Function *f, double x)
-{
-  double sum = 1.0;
-
-  for (int j = 0; j < f->r; j++) sum += f->a[j] / (x * x + f->c[j]);
-  return f->scale * x * sum;
-}
-
 /*
    By how much the function of the Gram matrix changes along the singular vectors i and j, for an error of
    that matrix of norm 1: a divided difference times the singular value that is multiplied by it
 */
-static double Sensitivity(const Function *f, double xi, double xj)
+static double Sensitivity(const Zolotarev *f, double xi, double xj)
 {
   double sum = 0.0;
 
-  for (int k = 0; k < f->r; k++) sum += f->a[k] / ((xi * xi + f->c[k]) * (xj * xj + f->c[k]));
-  return f->scale * sum * xj;
+  for (int k = 0; k < f->poles; k++) sum += (double)(f->a[k] / ((xi * xi + f->c[k]) * (xj * xj + f->c[k])));
+  return (double)f->scale * sum * xj;
 }
 
 /* The bound of the largest singular value that is written down in the man page */
@@ -76,7 +41,7 @@ int main(int argc, char **argv)
   static const int   shapes[][2] = {{1, 1}, {1, 9}, {9, 1}, {2, 2}, {24, 24}, {16, 40}, {40, 16}, {33, 32}, {20, 110}};
   MuonPolar          polar;
   MuonPolarPrecision precision;
-  Function           f;
+  Zolotarev          f;
   PetscReal          least = 0.0;
   double             interval, unit;
   int                poles, below = 0, within = 0;
@@ -89,7 +54,7 @@ int main(int argc, char **argv)
   TestCheck(sscanf(strstr(text, " poles from") - 2, "%d poles from %lg", &poles, &interval) == 2, "View says %s", text);
   PetscCall(MuonPolarGetPrecision(polar, &precision));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-least", &least, NULL));
-  f    = Zolotarev(poles, interval);
+  f    = ZolotarevOf(poles, interval);
   unit = precision == MUON_POLAR_PRECISION_SINGLE || PetscDefined(USE_REAL_SINGLE) ? 5.96e-8 : 1.11e-16;
 
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
@@ -116,11 +81,11 @@ int main(int argc, char **argv)
       nu = Bound(m, n, A);
       PetscCall(PetscArraycpy(W, U, m * s));
       for (int j = 0; j < s; j++) {
-        const double x = nu > 0.0 ? sigma[j] / nu : 0.0, y = Value(&f, x);
+        const double x = nu > 0.0 ? sigma[j] / nu : 0.0, y = (double)ZolotarevAt(&f, x);
 
         if (x >= interval) {
           within++;
-          TestCheck(y >= f.lowest - 1e-12 && y <= 1.0 + 1e-12, "%s: %g becomes %g, outside of [%g,1]", what, x, y, f.lowest);
+          TestCheck(y >= f.lowest - 1e-12 && y <= 1.0 + 1e-12, "%s: %g becomes %g, outside of [%g,1]", what, x, y, (double)f.lowest);
         } else below++;
         nuclear += sigma[j];
         inner += sigma[j] * y;
@@ -137,7 +102,7 @@ int main(int argc, char **argv)
         double       q = 1.0;
 
         for (int j = 0; j < s; j++) bound = PetscMax(bound, Sensitivity(&f, x, nu > 0.0 ? sigma[j] / nu : 0.0));
-        for (int j = 0; j < f.r; j++) q += f.a[j] / (x * x + f.c[j]);
+        for (int j = 0; j < f.poles; j++) q += (double)(f.a[j] / (x * x + f.c[j]));
         top = PetscMax(top, f.scale * q);
       }
       for (int i = 0; i < s && nu > 0.0; i++) slack += sigma[i] * (Sensitivity(&f, sigma[i] / nu, sigma[i] / nu) + top * sigma[i] / nu);

@@ -2,11 +2,12 @@
    The problem that tests of whole steps train: layers of a table in any storage, over any ranks of a worker,
    with gradients that every rank knows of every other one. What it is made of are options, -problem_...:
 
-     layers NAME,...          rows of ProblemShapes, the first six by default
+     layers NAME,...          rows of ProblemShapes, the first six by default; NAME:MxN is a matrix of so many rows and columns, spectral;
+                              with f or d behind it an array of floats or doubles
      storage mat|rows|columns|both|transposed|slices   as the table says, or arrays by rows, by columns, the one and the other, or of the
                               transposes by columns, or ranges of one vector of the worker, of which its second rank has nothing
      single                   arrays are floats
-     device                   arrays are in the memory of a device
+     device                   arrays are in the memory of a device, and so are matrices, those of a worker and of the caller too
      apart                    blocks of a layer, by the keys of the optimizer, are layers of their own: arrays of the same memory
      alone                    so are the rows of a rank, for workers that have rows of the same number
      ranks S,...              ranks of a worker of each layer, again from the first where there are more layers, 0 for all
@@ -44,13 +45,14 @@
      fails S                  the routine fails in step S, once, behind other gradients that were ready; none is, where S is
                               even, when it is called again
 
-   The gradient of a worker is that of 1/2 sum H (W - B)^2, with H among 1/2, 1, 3/2 and B, W and the noise multiples
+   A program may give a formula of its own for the entries of gradients, in form, and weights by ProblemSetRows(). Else the gradient of a worker is that of 1/2 sum H (W - B)^2, with H among 1/2, 1, 3/2 and B, W and the noise multiples
    of 2^-11.
 */
 #pragma once
 
 #include <petscmuon.h>
 #include <petscmuon/private/muonkernelsdevice.h>
+#include "far_mat.h"
 #include <petscmuon/private/muonimpl.h>
 #include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/petscmuonimpl.h>
@@ -163,6 +165,8 @@ typedef struct {
 
 typedef struct {
   const ProblemShape *shape;
+  ProblemShape        given; /* of a shape that is not in the table */
+  char                name[16];
   MuonLayer           layer, block[PROBLEM_BLOCKS];
   PetscInt            nblocks; /* that are layers of their own, else 0 */
   Mat                 W;
@@ -180,7 +184,7 @@ typedef struct {
   PetscMPIInt         ranks, position;
 } ProblemLayer;
 
-typedef struct {
+typedef struct Problem {
   Muon             muon;
   MPI_Comm         comm, across; /* of all whose weights there are, and of the optimizer */
   PetscInt         n;
@@ -198,6 +202,8 @@ typedef struct {
   PetscInt         noise, seed, bad, badlayer, badsign, huge, fails, overflow, edit, mismatch, half;
   PetscInt         products; /* calls of a device in the last step, */
   double           fetched;  /* and bytes that came from it */
+  double (*form)(const struct Problem *, PetscInt layer, PetscInt i, PetscInt j, PetscInt step, double w);
+  const void *data; /* of the form */
 } Problem;
 
 /* Options of one number each: an integer, a truth or a real */
@@ -316,10 +322,18 @@ static inline PetscErrorCode ProblemGetGradient(Problem *p, ProblemLayer *l, Pro
   PetscCall(MuonLayerGetStorage(l->layer, &storage));
   if (p->g != NULL) PetscCall(ProblemOfVec(p->g, a));
   else if (storage == MUON_LAYER_MAT) {
-    Mat G;
+    Mat G, here;
 
     PetscCall(MuonLayerGetGradient(l->layer, &G));
     PetscCall(ProblemOfMat(G, a));
+    if (p->device) {
+      PetscCall(MatDenseGetLocalMatrix(G, &here));
+      PetscCall(PetscFree(l->g));
+      PetscCall(PetscCalloc1(FarMatOf(here)->bytes, (char **)&l->g));
+      PetscCall(PetscObjectStateIncrease((PetscObject)G));
+      a->data = l->g;
+      *far    = FarMatOf(here)->data;
+    }
   } else if (storage == MUON_LAYER_VEC) {
     Vec g;
 
@@ -355,7 +369,7 @@ static inline double ProblemBad(const Problem *p)
 }
 
 /* The gradient of a worker at an entry whose weight is w, or the mean of the gradients of those that are averaged here */
-static inline double ProblemGradient(const Problem *p, PetscInt number, PetscInt i, PetscInt j, PetscInt step, double w)
+static inline double ProblemFormula(const Problem *p, PetscInt number, PetscInt i, PetscInt j, PetscInt step, double w)
 {
   const ProblemLayer *l = &p->layer[number];
   const PetscInt      e = i * l->shape->n + j;
@@ -373,6 +387,11 @@ static inline double ProblemGradient(const Problem *p, PetscInt number, PetscInt
     sum += ProblemWeight(p, r);
   }
   return g / sum * (double)p->scale * (1 + (double)p->shake * ProblemEpsilon(l) * ProblemNumber(number, e, step, 1000 + p->seed));
+}
+
+static inline double ProblemGradient(const Problem *p, PetscInt number, PetscInt i, PetscInt j, PetscInt step, double w)
+{
+  return p->form != NULL ? (*p->form)(p, number, i, j, step, w) : ProblemFormula(p, number, i, j, step, w);
 }
 
 /* What is the caller's is kept before a step, and must be the same behind it */
@@ -644,7 +663,7 @@ static void ProblemTold(const char kernel[])
 static inline PetscErrorCode ProblemStep(Problem *p)
 {
   double           moved[2] = {0, 0}, copies[2], *set = NULL;
-  PetscObjectState before = 0;
+  PetscObjectState before = 0, written[2] = {0, 1};
   PetscReal        norm;
   PetscInt         step;
   PetscBool        taken;
@@ -682,8 +701,12 @@ static inline PetscErrorCode ProblemStep(Problem *p)
   }
   p->fetched = moved[1];
   if (ProblemAround != NULL) (*ProblemAround)(PETSC_FALSE);
+  if (p->device && p->layer[0].W != NULL) PetscCall(PetscObjectStateGet((PetscObject)p->layer[0].W, &written[0]));
   PetscCall(MuonStep(p->muon));
+  if (p->device && p->layer[0].W != NULL) PetscCall(PetscObjectStateGet((PetscObject)p->layer[0].W, &written[1]));
+  PetscCheck(written[1] > written[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "A step wrote to a matrix whose state is the same");
   if (ProblemAround != NULL) (*ProblemAround)(PETSC_TRUE);
+  PetscCheck(FarTaken == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " arrays of matrices did not come back", FarTaken);
   for (PetscInt k = 0; k < p->n; k++) PetscCall(ProblemLookAtGradient(p, &p->layer[k], PETSC_TRUE));
   if (p->edit == step) PetscCall(ProblemStays(p, PETSC_TRUE, &set));
   if (p->device) {
@@ -818,6 +841,7 @@ static inline PetscErrorCode ProblemAddLayer(Problem *p, ProblemLayer *l, MPI_Co
   const ProblemShape *s = l->shape;
   PetscMPIInt         size;
   PetscInt            end;
+  Mat                 here;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
@@ -833,13 +857,23 @@ static inline PetscErrorCode ProblemAddLayer(Problem *p, ProblemLayer *l, MPI_Co
     PetscCall(MatGetOwnershipRange(l->W, &l->weights.first, &end));
     PetscCall(ProblemOfMat(l->W, &l->weights));
     l->weights.count = end - l->weights.first;
+    if (p->device) {
+      PetscCall(MatDenseGetLocalMatrix(l->W, &here));
+      PetscCall(FarMatMake(here));
+      l->bytes  = FarMatOf(here)->bytes;
+      l->far[0] = FarMatOf(here)->data;
+      PetscCall(PetscCalloc1(l->bytes, (char **)&l->own));
+      l->weights.data = l->own;
+    }
     PetscCall(MuonAddLayer(p->muon, s->name, l->W, &l->layer));
     if (p->own) {
-      PetscCall(MatCreate(comm, &l->G));
+      PetscCall(MatCreate(p->whole ? PETSC_COMM_SELF : comm, &l->G));
       PetscCall(MatSetSizes(l->G, PETSC_DECIDE, PETSC_DECIDE, s->m, s->n));
       PetscCall(MatSetType(l->G, MATDENSE));
-      if (size == 1) PetscCall(MatDenseSetLDA(l->G, s->m + 2));
+      if (size == 1 || p->whole) PetscCall(MatDenseSetLDA(l->G, s->m + 2));
       PetscCall(MatSetUp(l->G));
+      PetscCall(MatDenseGetLocalMatrix(l->G, &here));
+      if (p->device) PetscCall(FarMatMake(here));
       PetscCall(MuonLayerSetGradient(l->layer, l->G));
     }
   } else {
@@ -922,7 +956,7 @@ static inline PetscErrorCode ProblemSetNorm(const Problem *p, const ProblemShape
 }
 
 /* The weights that every rank begins with */
-static inline PetscErrorCode ProblemSetLayer(Problem *p, PetscInt number)
+static inline PetscErrorCode ProblemStart(Problem *p, PetscInt number)
 {
   ProblemLayer *const l    = &p->layer[number];
   const ProblemArray *a    = &l->weights;
@@ -930,8 +964,6 @@ static inline PetscErrorCode ProblemSetLayer(Problem *p, PetscInt number)
   const ProblemArray  all = {a->data, a->type, PETSC_TRUE, 0, lines, a->ld, 0, 0};
 
   PetscFunctionBegin;
-  PetscCall(ProblemSetNorm(p, l->shape, l->layer));
-  for (PetscInt k = 1; k < l->nblocks; k++) PetscCall(ProblemSetNorm(p, l->shape, l->block[k]));
   for (PetscInt k = 0; k < lines; k++) {
     for (PetscInt e = line; e < a->ld; e++) ProblemPut(&all, k, e, PROBLEM_FILL);
   }
@@ -974,8 +1006,20 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
     PetscInt k = given ? 0 : l;
 
     while (given && k < PROBLEM_LAYERS && strcmp(ProblemShapes[k].name, names[l]) != 0) k++;
-    PetscCheck(k < PROBLEM_LAYERS, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-problem_layers: no layer %s", names[l]);
-    p->layer[l].shape = &ProblemShapes[k];
+    if (k < PROBLEM_LAYERS) p->layer[l].shape = &ProblemShapes[k];
+    else {
+      int  m = 0, n = 0;
+      char kind = 0;
+
+      PetscCheck(sscanf(names[l], "%15[^:]:%dx%d%c", p->layer[l].name, &m, &n, &kind) >= 3, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-problem_layers: no layer %s", names[l]);
+      p->layer[l].given      = ProblemShapes[0];
+      p->layer[l].given.name = p->layer[l].name;
+      p->layer[l].given.m    = m;
+      p->layer[l].given.n    = n;
+      p->layer[l].shape      = &p->layer[l].given;
+      if (kind != 0) p->layer[l].given.kind = kind == 'f' ? PROBLEM_ARRAY_SINGLE : PROBLEM_ARRAY_DOUBLE;
+      if (kind != 0) p->layer[l].given.gap = 2;
+    }
     if (given) PetscCall(PetscFree(names[l]));
   }
   count = PROBLEM_LAYERS;
@@ -1037,7 +1081,9 @@ static inline PetscErrorCode ProblemCreate(Problem *p, PetscReal shake, PetscInt
     if (spread) PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, p->rank / ranks[l], p->rank, &p->layer[l].comm));
     if (p->storage != PROBLEM_STORAGE_SLICES) PetscCall(ProblemAddLayer(p, &p->layer[l], spread ? p->layer[l].comm : PETSC_COMM_SELF, spread || l % 2 ? PETSC_FALSE : PETSC_TRUE));
     else if (l == 0) PetscCall(ProblemAddSlices(p, spread ? p->layer[l].comm : PETSC_COMM_SELF));
-    PetscCall(ProblemSetLayer(p, l));
+    PetscCall(ProblemSetNorm(p, p->layer[l].shape, p->layer[l].layer));
+    for (PetscInt k = 1; k < p->layer[l].nblocks; k++) PetscCall(ProblemSetNorm(p, p->layer[l].shape, p->layer[l].block[k]));
+    PetscCall(ProblemStart(p, l));
   }
   for (PetscMPIInt r = p->first; r < p->first + p->mean; r++) sum += ProblemWeight(p, r);
   if (p->weighted) PetscCall(MuonSetWorkerWeight(p->muon, (PetscReal)sum));
@@ -1063,14 +1109,14 @@ static inline PetscErrorCode ProblemDestroy(Problem *p)
   if (p->routine == PETSC_FALSE) PetscCall(ProblemSetGradients(p, step));
   PetscCall(MuonDestroy(&p->muon));
   for (PetscInt l = 0; l < p->n; l++) {
+    for (int k = 0; k < 2; k++) {
+      if (p->layer[l].far[k] != NULL && p->layer[l].W == NULL) MuonDeviceGet()->release(p->layer[l].far[k]);
+    }
     PetscCall(MatDestroy(&p->layer[l].W));
     PetscCall(MatDestroy(&p->layer[l].G));
     PetscCall(VecDestroy(&p->layer[l].gradient));
     PetscCall(PetscFree(p->layer[l].image));
     PetscCall(VecDestroy(&p->layer[l].w));
-    for (int k = 0; k < 2; k++) {
-      if (p->layer[l].far[k] != NULL) MuonDeviceGet()->release(p->layer[l].far[k]);
-    }
     PetscCall(PetscFree(p->layer[l].own));
     PetscCall(PetscFree(p->layer[l].g));
     if (p->layer[l].comm != MPI_COMM_NULL) PetscCallMPI(MPI_Comm_free(&p->layer[l].comm));
@@ -1115,11 +1161,16 @@ static inline PetscErrorCode ProblemGatherWeights(Problem *p, MPI_Comm comm, dou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Weights that are here, by rows, what the server has of them ("served"), or a state; zeros where there is none of it */
+static inline PetscInt ProblemRows(const Problem *p, PetscInt number, const char what[])
+{
+  return what != NULL && strcmp(what, "full") == 0 ? p->layer[number].shape->m : p->layer[number].weights.count;
+}
+
+/* Weights that are here, by rows, all of them ("full"), what the server has ("served"), or a state; zeros where there is none of it */
 static inline PetscErrorCode ProblemGetRows(const Problem *p, PetscInt number, const char what[], double rows[], PetscBool *kept)
 {
   const ProblemLayer *l = &p->layer[number];
-  const PetscInt      n = l->shape->n, m = l->weights.count;
+  const PetscInt      n = l->shape->n, m = ProblemRows(p, number, what);
   ProblemArray        a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m, 0, 0};
   MuonLayerType       type;
   Mat                 A;
@@ -1128,11 +1179,41 @@ static inline PetscErrorCode ProblemGetRows(const Problem *p, PetscInt number, c
   PetscCall(MuonLayerGetType(l->layer, &type));
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &A));
   *kept = what == NULL || strcmp(type, MUONLAYERFROZEN) != 0 ? PETSC_TRUE : PETSC_FALSE;
-  if (what != NULL && *kept) PetscCall(strcmp(what, "served") == 0 ? MuonLayerGetServerWeights(l->layer, A, kept) : MuonGetLayerState(p->muon, l->layer, what, A, kept));
+  if (what != NULL && strcmp(what, "full") == 0) {
+    *kept = PETSC_TRUE;
+    PetscCall(MuonLayerGetFullWeights(l->layer, A));
+  } else if (what != NULL && *kept) PetscCall(strcmp(what, "served") == 0 ? MuonLayerGetServerWeights(l->layer, A, kept) : MuonGetLayerState(p->muon, l->layer, what, A, kept));
   PetscCall(ProblemOfMat(A, &a));
   if (what == NULL) a = l->weights;
   for (PetscInt e = 0; e < m * n; e++) rows[e] = *kept ? ProblemGet(&a, e / n, e % n) : 0;
   PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sets the weights that are here, of which the optimizer is not told */
+static inline PetscErrorCode ProblemSetRows(Problem *p, PetscInt number, const double rows[])
+{
+  const ProblemLayer *l = &p->layer[number];
+
+  PetscFunctionBegin;
+  for (PetscInt e = 0; e < l->weights.count * l->shape->n; e++) ProblemPut(&l->weights, e / l->shape->n, e % l->shape->n, rows[e]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What ProblemGetRows() gives where this rank keeps it: these numbers */
+static inline PetscErrorCode ProblemCheckRows(const Problem *p, PetscInt number, const char what[], const double expected[], double tolerance, const char name[])
+{
+  const PetscInt d = ProblemRows(p, number, what) * p->layer[number].shape->n;
+  PetscBool      kept;
+  double        *rows;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(d, &rows));
+  PetscCall(ProblemGetRows(p, number, what, rows, &kept));
+  for (PetscInt e = 0; e < d && kept; e++)
+    PetscCheck(fabs(rows[e] - expected[e]) <= tolerance, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " of %s of layer %s is %.17g, expected %.17g", name, e, what == NULL ? "the weights" : what, p->layer[number].shape->name, rows[e],
+               expected[e]);
+  PetscCall(PetscFree(rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -32,10 +32,10 @@ static void RungeKutta(const double c[], PetscInt steps, double image[])
   }
 }
 
-/* Second order: with half of the step the largest difference is a quarter, but for terms of higher order. An image of training is one of these numbers */
+/* Second order: with half of the step the largest difference is a quarter, but for terms of higher order. An image of training is one of these numbers, to the tolerance of 100 systems of SNES */
 static PetscErrorCode CheckData(void)
 {
-  const PetscInt functions = TOGETHER + 1, last = functions - 1; /* the last one in a system that is not full */
+  const PetscInt functions = TOGETHER + 2, last = functions - 1; /* the second one in a system that is not full */
   PetscRandom    random;
   Data           data;
   Solver         s;
@@ -57,7 +57,7 @@ static PetscErrorCode CheckData(void)
   }
   PetscCheck(worst[0] < 1e-3 && worst[0] > 3 * worst[1] && worst[0] < 5 * worst[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Solutions differ by %g, and by %g with half of the time step", worst[0], worst[1]);
   for (PetscInt i = last * POINTS; i < functions * POINTS; i++)
-    PetscCheck(data.s[i] == data.test_s[last * GRID + data.place[i]], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Image %g of training, expected %g", data.s[i], data.test_s[last * GRID + data.place[i]]);
+    PetscCheck(fabs(data.s[i] - data.test_s[last * GRID + data.place[i]]) < 1e-6, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Image %g of training, expected %g", data.s[i], data.test_s[last * GRID + data.place[i]]);
   PetscCall(PetscFree(exact));
   PetscCall(DestroySolver(&s));
   PetscCall(DestroyData(&data));

@@ -5,9 +5,6 @@ static char help[] = "Writes the settings and the end of a run of any type, for 
 #include <petscmuon/private/muonparameter.h>
 #include <stdio.h>
 
-/* Of B: off the grid of the weights, on which the first gradients would have entries of equal size. ef21.py has it, too */
-#define OPTIMUM "0.8366600265340756"
-
 /* The parameters of an object as one word each */
 static PetscErrorCode DumpObject(FILE *file, const char before[], PetscObject object)
 {
@@ -43,7 +40,7 @@ static PetscErrorCode DumpLayer(FILE *file, Muon sends, const ProblemLayer *l, P
   MuonLMO         lmo;
 
   PetscFunctionBegin;
-  fprintf(file, "name=%s m=%d n=%d", l->shape->name, (int)l->shape->m, (int)l->shape->n);
+  fprintf(file, "name=%s m=%d n=%d rowmajor=%d single=%d", l->shape->name, (int)l->shape->m, (int)l->shape->n, l->weights.rows == PETSC_TRUE, l->weights.type == PETSC_FLOAT);
   PetscCall(DumpObject(file, "", (PetscObject)l->layer));
   PetscCall(MuonLayerGetLMO(l->layer, &lmo));
   PetscCall(DumpObject(file, "lmo_", (PetscObject)lmo));
@@ -81,8 +78,8 @@ static PetscErrorCode DumpSettings(FILE *file, const Problem *p, PetscInt steps)
   PetscCall(MuonGetTraffic(p->muon, &traffic));
   PetscCall(MuonGetExchange(p->muon, &exchange));
   PetscCall(MuonExchangeGetType(exchange, &where));
-  fprintf(file, "ranks=%d shards=%d steps=%d noise=%d scale=%.17g unseen=%d exchange=%s loss=%.17g dual=%.17g agreement=%.17g paper=%.17g encoded=%.17g entropy=%.17g", p->size, p->layer[0].ranks, (int)steps, (int)p->noise, (double)p->scale,
-          p->unseen == PETSC_TRUE, where, (double)loss, (double)dual, (double)agreement, traffic.total_down[0], traffic.total_down[1], traffic.total_down[2]);
+  fprintf(file, "ranks=%d shards=%d steps=%d noise=%d scale=%.17g optimum=%.17g machine=%.17g unseen=%d exchange=%s loss=%.17g dual=%.17g agreement=%.17g paper=%.17g encoded=%.17g entropy=%.17g", p->size, p->layer[0].ranks, (int)steps, (int)p->noise,
+          (double)p->scale, (double)p->optimum, (double)PETSC_MACHINE_EPSILON, p->unseen == PETSC_TRUE, where, (double)loss, (double)dual, (double)agreement, traffic.total_down[0], traffic.total_down[1], traffic.total_down[2]);
   PetscCall(DumpObject(file, "", (PetscObject)p->muon));
   if (local) PetscCall(DumpObject(file, "outer_", (PetscObject)sends));
   fprintf(file, "\n");
@@ -90,28 +87,30 @@ static PetscErrorCode DumpSettings(FILE *file, const Problem *p, PetscInt steps)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A file for each rank, layer and name, of the rows that are here */
+/* A file for each rank, layer and name, of the rows that are here; state of layers that are whole has none where it is kept in rows */
 static PetscErrorCode DumpState(const char dir[], const Problem *p)
 {
   static const char *const names[] = {"W", "X", "M", "Gj", "G", "E"}, *const states[] = {NULL, "served", "momentum", "estimate", "aggregate", "excess"};
-  PetscBool feedback;
+  MuonExchange exchange;
+  PetscBool    rows;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)p->muon, &feedback, MUONEF21, MUONEF14, ""));
+  PetscCall(MuonGetExchange(p->muon, &exchange));
+  PetscCall(PetscObjectTypeCompare((PetscObject)exchange, MUONEXCHANGEROWS, &rows));
   for (PetscInt l = 0; l < p->n; l++) {
-    for (int k = 0; k < (feedback ? 6 : 2); k++) {
+    for (int k = 0; k < (rows ? 2 : 6); k++) {
       char      path[PETSC_MAX_PATH_LEN];
-      double    rows[64];
+      double    entries[64];
       size_t    d = (size_t)(p->layer[l].weights.count * p->layer[l].shape->n);
       PetscBool kept;
       FILE     *file;
 
       PetscCheck(d <= 64, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s is too large", p->layer[l].shape->name);
-      PetscCall(ProblemGetRows(p, l, states[k], rows, &kept));
+      PetscCall(ProblemGetRows(p, l, states[k], entries, &kept));
       if (kept == PETSC_FALSE) continue;
       PetscCall(PetscSNPrintf(path, sizeof(path), "%s/%d.%" PetscInt_FMT ".%s", dir, p->rank, l, names[k]));
       file = fopen(path, "wb");
-      PetscCheck(file != NULL && fwrite(rows, sizeof(*rows), d, file) == d && fclose(file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", path);
+      PetscCheck(file != NULL && fwrite(entries, sizeof(*entries), d, file) == d && fclose(file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", path);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -127,7 +126,8 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-oracle_dir", dir, sizeof(dir), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-steps", &steps, NULL));
-  PetscCall(PetscSNPrintf(options, sizeof(options), "-muon_count_entropy -problem_optimum " OPTIMUM " -muon_max_steps %d", (int)steps));
+  /* Optima off the grid of the weights, on which the first gradients would have entries of equal size */
+  PetscCall(PetscSNPrintf(options, sizeof(options), "-muon_count_entropy -problem_optimum 0.8366600265340756 -muon_max_steps %d", (int)steps));
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(ProblemCreate(&p, 0, 0));
   PetscCall(MuonSolve(p.muon));
@@ -149,11 +149,10 @@ int main(int argc, char **argv)
 /*TEST
 
   build:
-    requires: double
     link: internal
 
   testset:
-    requires: numpy
+    requires: numpy double
     args: -muon_type dense
     oracle: dense.py
     table: suffix | nsize | args
@@ -198,7 +197,7 @@ int main(int argc, char **argv)
 
   # Covariances of full rank, or a null space of one dimension: the eigenvectors are unique
   testset:
-    requires: numpy
+    requires: numpy double
     oracle: dense.py
     args: -muon_type dense -muon_weight_decay 0.1
     testset:
@@ -219,7 +218,7 @@ int main(int argc, char **argv)
 
   # By name. With gradients so large the tiny numbers that are added to norms are far below rounding
   testset:
-    requires: numpy
+    requires: numpy double
     args: -muon_type dense
     args: -lmo_polar_precision double -problem_scale 1e9 -steps 150 -muon_layer_types "square:lmo,tall:lmo,wide:lmo,*:adamw"
     table: suffix | nsize | args | oracle
@@ -227,14 +226,14 @@ int main(int argc, char **argv)
       dense_preset_torch | {{1 3}} | -muon_preset torch | published.py numpy
     test:
       suffix: dense_preset_torch_itself
-      requires: torch
+      requires: torch double
       nsize: 2
       args: -muon_preset torch
       oracle: published.py torch
 
   # What presets distribute changes nothing, with exact polar factors and rows that nobody rounds
   testset:
-    requires: numpy
+    requires: numpy double
     args: -muon_type dense
     oracle: dense.py
     args: -lmo_polar_type svd -muon_learning_rate 0.05
@@ -244,7 +243,7 @@ int main(int argc, char **argv)
       dense_preset_bucketed | {{1 2 3}} | -muon_preset algoperf-bucketed                                   |
 
   testset:
-    requires: numpy
+    requires: numpy double
     oracle: ef21.py
     # Natural values are powers of two, whose ties a second computation cannot break alike once a norm divided by their sum: they come on top of a whole first gradient, or without a selection
     test:
@@ -386,7 +385,7 @@ int main(int argc, char **argv)
 
   # What a message leaves out is added to the next gradient
   testset:
-    requires: numpy
+    requires: numpy double
     oracle: ef21.py
     args: -muon_type ef14 -steps 12
     table: suffix | nsize | args
@@ -438,7 +437,7 @@ int main(int argc, char **argv)
     error: -ef14_feedback 1.5
 
   testset:
-    requires: numpy
+    requires: numpy double
     args: -muon_type local
     oracle: ef21.py
     # Rounds of one and more steps, the last one whole or not, with the outer momentum of MuLoCo and without
@@ -481,7 +480,7 @@ int main(int argc, char **argv)
       args: -local_steps 3 -problem_ranks 2 -steps 20 -local_control {{false true}}
 
   testset:
-    requires: numpy
+    requires: numpy double
     args: -muon_type sign
     oracle: sign.py
     args: -lmo_type spectral -lmo_polar_type svd -muon_learning_rate 0.01
@@ -492,5 +491,19 @@ int main(int argc, char **argv)
       sign_rules  | {{1 2}} | -muon_layer_square_type frozen -muon_layer_row_type sgd -muon_layer_embed_type nadamw -muon_layer_gain_type adamw -muon_layer_tall_scale 3 -muon_momentum_style sgd -muon_dampening 0.3
       sign_blocks | 3       | -muon_layer_tall_blocks_rows 3,4,2 -muon_layer_wide_blocks_columns 2,7 -sign_update {{none frobenius spectral polar}} -sign_direction {{polar momentum}} -muon_shape_factor scion
       sign_cubic  | 2       | -lmo_polar_type newtonschulz -lmo_polar_coefficients cubic -lmo_polar_steps 40 -lmo_polar_precision double -lmo_polar_normalization {{frobenius spectral}}
+
+  # Layers of arrays in single and in double precision, whatever PetscScalar is, with state of their own precision, in single, or packed
+  testset:
+    requires: numpy
+    nsize: {{1 3}}
+    oracle: precision.py
+    args: -steps 8 -problem_layers f.max:6x5f,f.frobenius:4x7f,f.spectral:6x4f,d.max:5x6d,d.frobenius:7x3d,d.spectral:4x6d -problem_storage both -muon_schedule constant
+    args: -muon_learning_rate 0.05 -muon_weight_decay 0.1 -muon_state_precision {{native single bf16 int8}} -muon_layer_f.frobenius_lmo_type frobenius -muon_layer_d.frobenius_lmo_type frobenius
+    table: suffix | args
+      precision_identity | -muon_type ef21 -muon_layer_f.max_lmo_type max -muon_layer_d.max_lmo_type max
+      # Powers of two cancel, and the sign of what is left is that of a rounding
+      precision_topk     | -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 -muon_layer_f.max_lmo_type frobenius -muon_layer_d.max_lmo_type frobenius
+      precision_native   | -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values native -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 -ef21_server_compressor_values native -muon_layer_f.max_lmo_type max -muon_layer_d.max_lmo_type max
+      precision_dense    | -muon_type dense -muon_exchange_mode {{gather reduce}} -muon_layer_f.max_lmo_type max -muon_layer_d.max_lmo_type max
 
 TEST*/

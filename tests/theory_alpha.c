@@ -165,16 +165,13 @@ static PetscErrorCode CheckReached(void)
 
 int main(int argc, char **argv)
 {
-  PetscInt  known = 0, tried = 0;
-  PetscBool more;
-  Choice    choice;
+  PetscInt known = 0, tried = 0;
+  Choice   choice;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(TestStart(7));
-  for (;; tried++) {
-    PetscCall(GetChoice(tried, choice, &more));
-    if (!more) break;
+  for (; TestChoice(tried, choice); tried++) {
     for (int k = 0; k < NNORMS; k++) PetscCall(CheckBounds(choice, k, &known));
   }
   TestCheck(known > 200, "Only %d of %d have a constant", (int)known, (int)tried * NNORMS);

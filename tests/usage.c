@@ -1,8 +1,9 @@
 static char help[] = "Wrong usage of an optimizer: -wrong names what, and -setup says that the set-up sees it. Each is an error on all ranks together.\n\n";
 
-#include "muon_common.h"
-#include "parameter_common.h"
-#include "layer_parameter.h"
+#include "problem.h"
+#include <petscmuon/private/muonparameter.h>
+
+#define LAYERS "-problem_layers embed,tall,wide,square,gain,bias -problem_setup 0 -muon_layer_wide_type frozen"
 
 static PetscErrorCode AddMat(Muon muon, const char name[], PetscInt m, PetscInt n, PetscScalar value)
 {
@@ -62,11 +63,11 @@ static PetscErrorCode ForgetfulObjective(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionBegin;
   PetscCall(MuonGetStepNumber(muon, &step));
   *loss = 0;
-  for (PetscInt l = 0; l < NLAYERS; l++) {
-    if (l != 3) PetscCall(MuonLayerSetGradient(p->layer[l], NULL));
+  for (PetscInt l = 0; l < p->n; l++) {
+    if (l != 3) PetscCall(MuonLayerSetGradient(p->layer[l].layer, NULL));
   }
   if (step > 0 && p->rank == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLayerGetGradient(p->layer[3], &G));
+  PetscCall(MuonLayerGetGradient(p->layer[3].layer, &G));
   PetscCall(MatZeroEntries(G));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -74,10 +75,10 @@ static PetscErrorCode ForgetfulObjective(Muon muon, PetscReal *loss, void *ctx)
 /* Parameters that the last rank alone, or with another value, sets */
 static const struct {
   const char *wrong, *key, *value, *last;
-} Differ[] = {{"rank_scale", "muon_layer_h0.qkv_scale", NULL, "2"},
-              {"rank_layer_momentum", "muon_layer_h0.qkv_momentum", NULL, "0.5"},
-              {"rank_exponent", "muon_layer_h0.qkv_lmo_mixed_exponent_q", "3", "3.25"},
-              {"rank_poles", "muon_layer_h0.qkv_lmo_polar_zolotarev_poles", "4", "3"},
+} Differ[] = {{"rank_scale", "muon_layer_tall_scale", NULL, "2"},
+              {"rank_layer_momentum", "muon_layer_tall_momentum", NULL, "0.5"},
+              {"rank_exponent", "muon_layer_tall_lmo_mixed_exponent_q", "3", "3.25"},
+              {"rank_poles", "muon_layer_tall_lmo_polar_zolotarev_poles", "4", "3"},
               {"rank_values", "ef21_server_compressor_values", "single", "bf16"},
               {"rank_paper_index_bits", "ef21_compressor_paper_index_bits", "25", "26"},
               {"rank_block_length", "ef21_compressor_qsgd_block_length", "64", "16"},
@@ -100,6 +101,7 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
   MuonLMO         lmo;
   Mat             A;
   Vec             v;
+  PetscBool       kept;
   PetscInt        contexts[8];
 
   PetscFunctionBegin;
@@ -109,8 +111,8 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     if (Is(wrong, Differ[k].wrong) && value != NULL) PetscCall(MuonSetParameter(p->muon, Differ[k].key, value));
   }
   if (strncmp(wrong, "weight_", 7) == 0) PetscCall(MuonSetWorkerWeight(p->muon, Is(wrong, "weight_zero") ? 0 : last ? (PetscReal)(Is(wrong, "weight_negative") ? -2 : 2) : 1));
-  if (Is(wrong, "same_name")) PetscCall(AddMat(p->muon, "h0.qkv", 3, 2, 0));
-  if (Is(wrong, "same_name_but_case")) PetscCall(AddMat(p->muon, "H0.QKV", 3, 2, 0));
+  if (Is(wrong, "same_name")) PetscCall(AddMat(p->muon, "tall", 3, 2, 0));
+  if (Is(wrong, "same_name_but_case")) PetscCall(AddMat(p->muon, "TALL", 3, 2, 0));
   if (Is(wrong, "same_hash")) {
     PetscCall(AddMat(p->muon, "shvnq", 4, 2, 0));
     PetscCall(AddMat(p->muon, "ytzay", 4, 2, 0));
@@ -134,17 +136,17 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(AddMat(p->muon, last ? "x" : "y", 3, 2, 0));
     PetscCall(AddMat(p->muon, last ? "y" : "x", 3, 2, 0));
   }
-  if (Is(wrong, "rank_layer_type") && last) PetscCall(MuonLayerSetType(p->layer[1], MUONLAYERSGD));
-  if (Is(wrong, "rank_frozen") && last) PetscCall(MuonLayerSetType(p->layer[1], MUONLAYERFROZEN));
+  if (Is(wrong, "rank_layer_type") && last) PetscCall(MuonLayerSetType(p->layer[1].layer, MUONLAYERSGD));
+  if (Is(wrong, "rank_frozen") && last) PetscCall(MuonLayerSetType(p->layer[1].layer, MUONLAYERFROZEN));
   if (Is(wrong, "rank_norm") && last) {
-    PetscCall(MuonLayerGetLMO(p->layer[1], &lmo));
+    PetscCall(MuonLayerGetLMO(p->layer[1].layer, &lmo));
     PetscCall(MuonLMOSetType(lmo, MUONLMOMAX));
   }
   if (Is(wrong, "rank_polynomial")) {
     const PetscReal c[3] = {1.5, -0.5, last ? (PetscReal)0.25 : 0};
     MuonPolar       polar;
 
-    PetscCall(MuonLayerGetLMO(p->layer[1], &lmo));
+    PetscCall(MuonLayerGetLMO(p->layer[1].layer, &lmo));
     PetscCall(MuonLMOGetPolar(lmo, &polar));
     PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
     PetscCall(MuonPolarSetCoefficientValues(polar, 3, c));
@@ -257,15 +259,15 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
   }
   if (Is(wrong, "gradient_shape")) {
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 4, 9, NULL, &A));
-    PetscCall(MuonLayerSetGradient(p->layer[1], A));
+    PetscCall(MuonLayerSetGradient(p->layer[1].layer, A));
   }
   if (Is(wrong, "gradient_type")) {
     PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 9, 4, 2, NULL, &A));
-    PetscCall(MuonLayerSetGradient(p->layer[1], A));
+    PetscCall(MuonLayerSetGradient(p->layer[1].layer, A));
   }
-  if (Is(wrong, "matrix_as_vector")) PetscCall(MuonLayerGetWeightsVec(p->layer[1], &v));
-  if (Is(wrong, "vector_as_matrix")) PetscCall(MuonLayerGetWeights(p->layer[4], &A));
-  if (Is(wrong, "layer_number")) PetscCall(MuonGetLayer(p->muon, NLAYERS, &layer));
+  if (Is(wrong, "matrix_as_vector")) PetscCall(MuonLayerGetWeightsVec(p->layer[1].layer, &v));
+  if (Is(wrong, "vector_as_matrix")) PetscCall(MuonLayerGetWeights(p->layer[4].layer, &A));
+  if (Is(wrong, "layer_number")) PetscCall(MuonGetLayer(p->muon, p->n, &layer));
   if (Is(wrong, "monitors")) {
     for (int k = 0; k < 6; k++) PetscCall(MuonMonitorSet(p->muon, MonitorNothing, &contexts[k], NULL));
   }
@@ -294,7 +296,7 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
   if (Is(wrong, "overflow")) { /* the gradients are finite, and what one layer becomes is not */
     PetscCall(MuonSetParameter(p->muon, "muon_error_if_not_converged", "true"));
     PetscCall(MuonSetLearningRate(p->muon, PETSC_MAX_REAL / 16));
-    for (PetscInt l = 0; l < NLAYERS; l++) PetscCall(MuonLayerSetScale(p->layer[l], l == 3 ? 1000 : 0));
+    for (PetscInt l = 0; l < p->n; l++) PetscCall(MuonLayerSetScale(p->layer[l].layer, l == 3 ? 1000 : 0));
   }
   if (Is(wrong, "name_long")) {
     char name[501];
@@ -313,10 +315,10 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
   if (Is(wrong, "vector_as_array")) {
     MuonLayerArray array;
 
-    PetscCall(MuonLayerGetWeightsArray(p->layer[4], &array));
+    PetscCall(MuonLayerGetWeightsArray(p->layer[4].layer, &array));
   }
-  if (Is(wrong, "gradient_as_vector")) PetscCall(MuonLayerGetGradientVec(p->layer[1], &v));
-  if (Is(wrong, "state_before")) PetscCall(TestGetEF21State(p->muon, p->layer[1], &A, NULL, NULL));
+  if (Is(wrong, "gradient_as_vector")) PetscCall(MuonLayerGetGradientVec(p->layer[1].layer, &v));
+  if (Is(wrong, "state_before")) PetscCall(MuonGetLayerState(p->muon, p->layer[1].layer, "momentum", NULL, &kept));
   if (Is(wrong, "learning_rate_nan")) {
     volatile PetscReal zero = 0;
 
@@ -328,13 +330,13 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
 /* What is wrong after it */
 static PetscErrorCode After(Problem *p, const char wrong[])
 {
-  const PetscBool last = p->rank == p->size - 1 ? PETSC_TRUE : PETSC_FALSE;
-  PetscScalar    *w;
-  Mat             A;
+  const PetscBool     last = p->rank == p->size - 1 ? PETSC_TRUE : PETSC_FALSE;
+  ProblemArray *const w    = &p->layer[1].weights;
+  PetscBool           kept;
 
   PetscFunctionBegin;
   if (Is(wrong, "late_layer")) PetscCall(AddMat(p->muon, "more", 3, 2, 0));
-  if (Is(wrong, "late_init")) PetscCall(TestSetOfMuonType(p->muon, MUONEF21, "ef21_init", "gradient"));
+  if (Is(wrong, "late_init")) PetscCall(MuonSetParameter(p->muon, "ef21_init", "gradient"));
   if (Is(wrong, "late_momentum_at")) PetscCall(MuonSetParameter(p->muon, "muon_momentum_at", "server"));
   if (Is(wrong, "late_exchange")) {
     MuonExchange exchange;
@@ -350,15 +352,12 @@ static PetscErrorCode After(Problem *p, const char wrong[])
   if (Is(wrong, "late_norm")) {
     MuonLMO lmo;
 
-    PetscCall(MuonLayerGetLMO(p->layer[1], &lmo));
+    PetscCall(MuonLayerGetLMO(p->layer[1].layer, &lmo));
     PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
     PetscCall(MuonStep(p->muon));
   }
-  if (Is(wrong, "state_frozen")) PetscCall(TestGetEF21State(p->muon, p->layer[2], &A, NULL, NULL));
-  if (last) {
-    PetscCall(ProblemGetArray(p, 1, PETSC_FALSE, &w));
-    w[0] += 1;
-  }
+  if (Is(wrong, "state_frozen")) PetscCall(MuonGetLayerState(p->muon, p->layer[2].layer, "momentum", NULL, &kept));
+  if (last) ProblemPut(w, 0, 0, ProblemGet(w, 0, 0) + 1);
   if (Is(wrong, "weights_changed")) PetscCall(MuonWeightsChanged(p->muon));
   /* Each rank would go on from weights of its own: seen where all compute the new ones */
   if (Is(wrong, "late_rate") && last) PetscCall(MuonSetLearningRate(p->muon, (PetscReal)0.75));
@@ -371,7 +370,7 @@ static PetscErrorCode After(Problem *p, const char wrong[])
 int main(int argc, char **argv)
 {
   char      wrong[64] = "";
-  PetscBool setup, step, refused;
+  PetscBool setup, step, refused, polar;
   Muon      muon;
   Problem   p;
 
@@ -385,8 +384,9 @@ int main(int argc, char **argv)
     else PetscCall(MuonSolve(muon));
     PetscCall(MuonDestroy(&muon));
   }
-  PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p));
-  PetscCall(MuonSetFromOptions(p.muon));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-lmo_polar_type", &polar));
+  PetscCall(PetscOptionsInsertString(NULL, polar ? LAYERS : LAYERS " -lmo_polar_type newtonschulz"));
+  PetscCall(ProblemCreate(&p, 0, 0));
   PetscCall(Before(&p, wrong));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-setup", &setup));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-or_step", &step));
@@ -413,17 +413,21 @@ int main(int argc, char **argv)
   testset:
     nsize: 3
     table: suffix | nsize | requires | args | error
-      nosuch                     |   |        | {{-muon_type -muon_exchange_type -lmo_type -lmo_polar_type -lmo_polar_coefficients -ef21_compressor -ef21_server_compressor -muon_layer_h0.qkv_ef21_compressor -muon_layer_h0.qkv_type -muon_layer_h0.qkv_lmo_type}} nosuch | {}
+      nosuch                     |   |        | {{-muon_type -muon_exchange_type -lmo_type -lmo_polar_type -lmo_polar_coefficients -ef21_compressor -ef21_server_compressor -muon_layer_tall_ef21_compressor -muon_layer_tall_type -muon_layer_tall_lmo_type}} nosuch | {}
       nosuch_name                |   |        | -{{muon_exchange_mode muon_exchange_assignment muon_schedule muon_nan ef21_downlink}} nosuch | {}
-      zero                       |   |        | {{-lmo_polar_steps -muon_layer_gain_adamw_epsilon -muon_monitor_interval}} 0 | {}
+      zero                       |   |        | {{-lmo_polar_steps -muon_layer_bias_adamw_epsilon -muon_monitor_interval}} 0 | {}
       ratio                      |   |        | -ef21_compressor topk -ef21_compressor_ratio {{0 -0.5 1.5 2}} | -ef21_compressor_ratio
       server_ratio               |   |        | -ef21_server_compressor topk -ef21_server_compressor_ratio 2 | -ef21_server_compressor_ratio
       rank                       |   |        | -ef21_compressor rankk -ef21_compressor_rank {{0 -3}}        | -ef21_compressor_rank
       values                     |   |        | -ef21_compressor topk -ef21_compressor_values nosuch         | compressor_values
-      below                      |   |        | {{-muon_layer_h0.qkv_scale -muon_layer_h0.qkv_weight_decay -muon_learning_rate -muon_schedule_warmup -muon_weight_decay -muon_max_steps -muon_checkpoint_seconds}} -1 | {}
-      one                        |   |        | {{-muon_layer_h0.qkv_momentum -muon_layer_gain_adamw_beta2 -muon_dampening}} 1 | {}
+      below                      |   |        | {{-muon_layer_tall_scale -muon_layer_tall_weight_decay -muon_learning_rate -muon_schedule_warmup -muon_weight_decay -muon_max_steps -muon_checkpoint_seconds}} -1 | {}
+      one                        |   |        | {{-muon_layer_tall_momentum -muon_layer_bias_adamw_beta2 -muon_dampening}} 1 | {}
       constant                   |   |        | -muon_schedule_constant {{1 -0.1}}                           | -muon_schedule_constant
       momentum                   |   |        | -muon_momentum {{1 -0.1 2}}                                  | -muon_momentum
+      lookahead_local            | 2 |        | -muon_lookahead 0.5 -muon_type local                         | -muon_lookahead 0.5: with -muon_type local weights are a worker's own, expected 0, or -outer_muon_lookahead
+      lookahead_gamma            | 1 |        | -muon_lookahead_gamma 2                                      | -muon_lookahead_gamma 2. must be in [0.,1.]
+      lookahead_theory           | 1 |        | -muon_lookahead 0.5 -muon_type ef21 -muon_layer_bias_type lmo -muon_theory smooth -muon_theory_l 1 -muon_theory_lt 1 -muon_max_steps 9 -ef21_init gradient | -muon_lookahead 0.5: step sizes follow from a theorem, which knows of no look-ahead, expected 0
+      validation                 |   |        | -muon_validation_interval 1                                  | -muon_validation_interval 1: there is no routine of MuonSetValidation()
       csv                        |   |        | -muon_monitor_csv no/such/folder.csv                         | -muon_monitor_csv no/such/folder.csv
       downlink_precision         |   |        | -muon_downlink_precision {{bf16 int8}}                       | -muon_downlink_precision
       restart_state              |   |        | -muon_restart_state some                                     | -muon_restart_state
@@ -435,16 +439,16 @@ int main(int argc, char **argv)
       mode_star                  |   |        | -muon_exchange_type star -muon_exchange_mode allreduce       | legal here: reduce, gather
       mode_replicated            |   |        | -muon_exchange_type replicated -muon_exchange_mode reduce    | legal here: allreduce, gather
       # Steps as messages: the first layer whose norm has none, a type that makes none, a norm that comes late
-      sharp                      |   |        | -muon_type sign -lmo_type spectral -muon_layer_embed_lmo_type spectral -muon_layer_h0.qkv_step sharp | -muon_step sharp of layer "h0.qkv": -muon_type sign makes steps of its own, expected lmo
+      sharp                      |   |        | -muon_type sign -lmo_type spectral -muon_layer_embed_lmo_type spectral -muon_layer_tall_step sharp | -muon_step sharp of layer "tall": -muon_type sign makes steps of its own, expected lmo
       downlink                   |   |        | -ef21_downlink step -muon_exchange_type {{star layerwise replicated}} | -muon_layer_embed_ef21_downlink weights sends
       downlink_norms             |   |        | -ef21_downlink step -muon_layer_embed_lmo_type l1            | its norm is spectral, whose steps have no natural format, expected nuclear, l1, colsum, rowsum or l21
-      downlink_layer             |   |        | -muon_layer_h0.qkv_ef21_downlink step                        | -muon_layer_h0.qkv_ef21_downlink weights sends
-      downlink_type              |   |        | -ef21_downlink step -lmo_type colsum                         | -ef21_downlink step of layer "gain": its type is adamw, expected lmo
-      downlink_late              |   |        | -ef21_downlink step -lmo_type rowsum -muon_layer_gain_ef21_downlink weights -wrong late_norm | -muon_layer_h0.qkv_ef21_downlink weights sends
+      downlink_layer             |   |        | -muon_layer_tall_ef21_downlink step                        | -muon_layer_tall_ef21_downlink weights sends
+      downlink_type              |   |        | -ef21_downlink step -lmo_type colsum                         | -ef21_downlink step of layer "bias": its type is adamw, expected lmo
+      downlink_late              |   |        | -ef21_downlink step -lmo_type rowsum -muon_layer_bias_ef21_downlink weights -wrong late_norm | -muon_layer_tall_ef21_downlink weights sends
       # Workers send no steps, and steps are no type of a compressor
       step_up                    |   |        | {{-ef21_compressor -ef21_server_compressor}} step -lmo_type colsum | compressor: unknown type step
       mode_topk                  |   |        | -muon_exchange_mode reduce -ef21_compressor topk             | -muon_exchange_mode reduce
-      mode_layer                 |   |        | -muon_exchange_mode reduce -muon_layer_h0.out_ef21_compressor natural | -muon_exchange_mode reduce
+      mode_layer                 |   |        | -muon_exchange_mode reduce -muon_layer_square_ef21_compressor natural | -muon_exchange_mode reduce
       weight_votes               |   |        | -wrong weight_votes -muon_type sign                          | the workers of -muon_type sign have one vote each, expected equal weights
       weight_negative            |   |        | -wrong weight_negative                                       | of rank 2 must be finite and at least 0
       weight_zero                |   |        | -wrong weight_zero                                           | the sum over the ranks is 0., expected a positive and finite one
@@ -459,9 +463,9 @@ int main(int argc, char **argv)
       rank_name                  |   |        | -wrong {{rank_name rank_order}}                              | its name differs
       rank_weights               |   |        | -wrong rank_weights                                          | Layer "more": its weights differ
       rank_number                |   |        | -wrong rank_number                                           | between 6 and 7 layers
-      rank_scale                 |   |        | -wrong {{rank_scale rank_layer_momentum rank_layer_type rank_frozen rank_norm rank_polynomial}} | The options of the optimizer differ between the ranks: layer h0.qkv: -
-      rank_exponent              |   |        | -wrong rank_exponent -muon_layer_h0.qkv_lmo_type mixed       | layer h0.qkv: -muon_layer_h0.qkv_lmo_mixed_exponent_q 3 on rank 0 and 3.25
-      rank_poles                 |   |        | -wrong rank_poles -muon_layer_h0.qkv_lmo_polar_type zolotarev | -muon_layer_h0.qkv_lmo_polar_zolotarev_poles 4 on rank 0 and 3 on rank
+      rank_scale                 |   |        | -wrong {{rank_scale rank_layer_momentum rank_layer_type rank_frozen rank_norm rank_polynomial}} | The options of the optimizer differ between the ranks: layer tall: -
+      rank_exponent              |   |        | -wrong rank_exponent -muon_layer_tall_lmo_type mixed       | layer tall: -muon_layer_tall_lmo_mixed_exponent_q 3 on rank 0 and 3.25
+      rank_poles                 |   |        | -wrong rank_poles -muon_layer_tall_lmo_polar_type zolotarev | -muon_layer_tall_lmo_polar_zolotarev_poles 4 on rank 0 and 3 on rank
       rank_compressor            |   |        | -wrong rank_compressor                                       | The options of the optimizer differ between the ranks: -ef21_
       # What tables leave out
       rank_values                |   |        | -wrong rank_values -ef21_server_compressor topk              | The options of the optimizer differ between the ranks: -ef21_
@@ -496,7 +500,7 @@ int main(int argc, char **argv)
       rank_chunk                 |   | !debug | -wrong rank_chunk                                            | The options of the optimizer differ between the ranks: -muon_assembly_chunk auto on rank 0 and 2 on rank
       chunk                      |   |        | -wrong spread -muon_assembly_chunk {{0 -2}}                  | -muon_assembly_chunk
       warmup                     |   |        | -wrong spread -muon_assembly_warmup {{0 -2}}                 | -muon_assembly_warmup
-      step_spread                |   |        | -wrong spread -lmo_type rowsum -muon_layer_gain_ef21_downlink weights -ef21_downlink step | -ef21_downlink step of layer "more": its rows are spread over 3 ranks
+      step_spread                |   |        | -wrong spread -lmo_type rowsum -muon_layer_bias_ef21_downlink weights -ef21_downlink step | -ef21_downlink step of layer "more": its rows are spread over 3 ranks
       rows_parallel              |   |        | -wrong rows_parallel                                         | -muon_exchange_type rows cuts layers that are whole on every rank
       gradient_shape             |   |        | -wrong gradient_shape                                        | gradient of shape 4 x 9, expected 9 x 4
       gradient_type              |   |        | -wrong gradient_type                                         | gradient of type seqaij
@@ -514,12 +518,12 @@ int main(int argc, char **argv)
       cautious_votes             | 2 |        | -muon_type sign -muon_momentum_at worker -lmo_type spectral -muon_weight_decay_style cautious | -muon_weight_decay_style cautious: layer "embed" is moved by the signs of a vote
       late_momentum_at           |   |        | -wrong late_momentum_at                                      | -muon_momentum_at
       state_frozen               |   |        | -wrong state_frozen                                          | is frozen
-      weights_changed            |   |        | -wrong weights_changed                                       | Layer "h0.qkv": its weights differ
+      weights_changed            |   |        | -wrong weights_changed                                       | Layer "tall": its weights differ
       no_layers                  |   |        | -wrong {{no_layers no_layers_solve}}                         | MuonAddLayer
       replicas                   |   |        | -wrong replicas -muon_exchange_type replicated -ef21_server_compressor {{identity topk}} | ranks that are to compute the same weights computed different ones
     test:
       suffix: late_rate
-      args: -wrong late_rate -lmo_type rowsum -muon_layer_gain_ef21_downlink weights -muon_exchange_type {{star layerwise replicated}} -ef21_downlink {{weights step}}
+      args: -wrong late_rate -lmo_type rowsum -muon_layer_bias_ef21_downlink weights -muon_exchange_type {{star layerwise replicated}} -ef21_downlink {{weights step}}
       error: differs between the ranks since the last step: -muon_learning_rate 0.02 on rank 0 and 0.75 on rank
 
   # Seen at the set-up, whichever ranks serve
@@ -529,17 +533,17 @@ int main(int argc, char **argv)
     table: suffix | args | error
       set_bf16_svd                      | -lmo_polar_type svd -lmo_polar_precision bf16                | lmo_polar_precision
       set_bf16_qdwh                     | -lmo_polar_type qdwh -lmo_polar_precision bf16               | lmo_polar_precision
-      set_bf16_one_layer                | -muon_layer_h0.out_lmo_polar_type svd -muon_layer_h0.out_lmo_polar_precision bf16 | muon_layer_h0.out_lmo_polar_precision
+      set_bf16_one_layer                | -muon_layer_square_lmo_polar_type svd -muon_layer_square_lmo_polar_precision bf16 | muon_layer_square_lmo_polar_precision
       set_a_monitor_that_draws          | -lmo_polar_monitor draw                                      | lmo_polar_monitor
       set_a_monitor_no_known_kind       | -lmo_polar_monitor bogus                                     | bogus
       set_type_the_polar_factors_solver | -lmo_polar_type svd -lmo_polar_svd_type bogus                | bogus
-      set_type_one_layers_solver        | -muon_layer_h0.out_lmo_polar_type svd -muon_layer_h0.out_lmo_polar_svd_type bogus | bogus
+      set_type_one_layers_solver        | -muon_layer_square_lmo_polar_type svd -muon_layer_square_lmo_polar_svd_type bogus | bogus
       set_type_a_norms_solver           | -lmo_type schatten -lmo_svd_type bogus                       | bogus
       set_type_one_norms_solver         | -muon_layer_embed_lmo_type nuclear -muon_layer_embed_lmo_svd_type bogus | bogus
       set_values_a_norms_solver         | -lmo_type schatten -lmo_svd_nsv 3                            | svd_nsv
       set_type_a_compressors_solver     | -ef21_compressor rankk -ef21_compressor_svd_type bogus       | bogus
       set_type_a_servers_solver         | -ef21_server_compressor rankk -ef21_server_compressor_svd_type bogus | bogus
-      set_type_one_servers_solver       | -muon_layer_h0.out_ef21_server_compressor topsvd -muon_layer_h0.out_ef21_server_compressor_svd_type bogus | bogus
+      set_type_one_servers_solver       | -muon_layer_square_ef21_server_compressor topsvd -muon_layer_square_ef21_server_compressor_svd_type bogus | bogus
       set_ranges_without_votes          | -muon_exchange_type range                                    | muon_exchange_type range
       set_sums_ranges                   | -muon_type sign -lmo_type spectral -muon_exchange_type range -muon_exchange_mode allreduce | muon_exchange_mode allreduce
       set_sums_a_layers_votes           | -muon_type sign -lmo_type spectral -muon_exchange_type layerwise -muon_exchange_mode reduce | legal here: gather
@@ -549,15 +553,15 @@ int main(int argc, char **argv)
       set_direction                     | -muon_type sign -sign_direction bogus                        | bogus
       set_update                        | -muon_type sign -sign_update bogus                           | bogus
       set_tie                           | -muon_type sign -sign_tie bogus                              | bogus
-      set_epsilon                       | -muon_layer_gain_adamw_epsilon inf                           | inf
-      set_downlink                      | -muon_layer_h0.qkv_ef21_downlink step                        | muon_layer_h0.qkv_ef21_downlink weights
+      set_epsilon                       | -muon_layer_bias_adamw_epsilon inf                           | inf
+      set_downlink                      | -muon_layer_tall_ef21_downlink step                        | muon_layer_tall_ef21_downlink weights
   testset:
     nsize: 3
     table: suffix | args | error
       no_objective       | -wrong {{no_objective no_objective_solve}} -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | There is no gradient: call MuonSetObjectiveAndGradient()
       no_gradient        | -wrong no_gradient -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | No layer got a gradient: the routine of MuonSetObjectiveAndGradient() must call MuonLayerGetGradient()
-      forgotten          | -wrong forgotten -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | Step 1: layer "h0.out" got no gradient on rank 0
-      overflow           | -wrong overflow -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | DIVERGED_NANORINF (the step of layer "h0.out" on rank
+      forgotten          | -wrong forgotten -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | Step 1: layer "square" got no gradient on rank 0
+      overflow           | -wrong overflow -muon_exchange_type {{star layerwise replicated}} -muon_type {{ef21 dense}} | DIVERGED_NANORINF (the step of layer "square" on rank
       no_monitor         | -wrong no_monitor                                            | MuonMonitorSet
       no_matrix          | -wrong {{no_matrix no_vector array_null array_without}}      | Layer "more"
       array_type         | -wrong array_type                                            | PETSC_FLOAT or PETSC_DOUBLE

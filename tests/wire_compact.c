@@ -15,12 +15,27 @@ static double Gaussian(uint64_t *state)
   return radius * cos(6.283185307179586 * Uniform(state));
 }
 
-/* The bytes of the shortest form of a plain message of layer 1 with one row */
-static double Shorter(const unsigned char *plain, uint64_t length, uint64_t d)
+/* What a message of one row says, of so many values that it has or not */
+static void ContentOfRow(Content *content, unsigned form, unsigned values, uint64_t columns, uint64_t count)
 {
-  size_t bytes;
+  memset(content, 0, sizeof(*content));
+  content->header.layer     = 1;
+  content->header.kind      = (uint8_t)(form & 255);
+  content->header.parameter = (uint8_t)(form >> 8);
+  content->header.values    = (uint8_t)values;
+  content->header.count     = count;
+  content->rows             = 1;
+  content->columns          = columns;
+  ContentAllocate(content);
+}
 
-  free(Shortest(plain, (size_t)length, 1, 1, d, &bytes));
+/* The bytes of its shortest form */
+static double Shorter(const Content *content)
+{
+  unsigned char *plain = (unsigned char *)Allocate((size_t)MuonWireMessageBytes(&content->header));
+  size_t         bytes = ContentEncode(content, plain);
+
+  (void)Shortest(plain, bytes, 1, 1, content->columns, &bytes);
   return (double)bytes;
 }
 
@@ -39,29 +54,21 @@ static double Entropy(const double counts[], unsigned symbols)
 */
 static double Largest(uint64_t d, double ratio, double *bound, uint64_t *state)
 {
-  const int       dense  = ratio == 1;
-  const uint64_t  size   = MUON_WIRE_MESSAGE_HEADER_MOST + (d + 7) / 8 + 2 * d;
-  unsigned char  *bitmap = (unsigned char *)Allocate((size_t)(d + 7) / 8), *plain = (unsigned char *)Allocate((size_t)size);
-  uint16_t       *codes = (uint16_t *)Allocate((size_t)d * 2);
-  double          signs[512], exponents[256], threshold = 0, sent;
-  uint64_t        kept = 0;
-  unsigned        head;
-  MuonWireMessage header;
-  MuonWireLayout  layout;
+  const size_t here      = allocations;
+  const int    dense     = ratio == 1;
+  double      *values    = (double *)Allocate((size_t)d * sizeof(double));
+  uint64_t    *positions = (uint64_t *)Allocate((size_t)d * 8), kept = 0;
+  double       signs[512], exponents[256], threshold = 0, above = dense ? 0 : 10, sent;
+  Content      content;
 
   memset(signs, 0, sizeof(signs));
   memset(exponents, 0, sizeof(exponents));
-  memset(bitmap, 0, (size_t)(d + 7) / 8);
   /* As many as the distribution has above the threshold are kept: by bisection of erfc */
-  if (!dense) {
-    double above = 10;
+  while (above - threshold > 1e-9) {
+    const double middle = 0.5 * (above + threshold);
 
-    while (above - threshold > 1e-9) {
-      const double middle = 0.5 * (above + threshold);
-
-      if (erfc(middle / sqrt(2.0)) > ratio) threshold = middle;
-      else above = middle;
-    }
+    if (erfc(middle / sqrt(2.0)) > ratio) threshold = middle;
+    else above = middle;
   }
   for (uint64_t k = 0; k < d; k++) {
     const double x = Gaussian(state);
@@ -72,29 +79,18 @@ static double Largest(uint64_t d, double ratio, double *bound, uint64_t *state)
     part = 2 * frexp(fabs(x), &exponent) - 1;
     exponent += 126 + (Uniform(state) < part);
     if (exponent < 1) exponent = 1;
-    codes[kept] = (uint16_t)((x < 0 ? 256 : 0) + exponent);
-    signs[codes[kept++]]++;
+    signs[exponent + (x < 0 ? 256 : 0)]++;
     exponents[exponent]++;
-    bitmap[k / 8] = (unsigned char)(bitmap[k / 8] | 1 << k % 8);
+    positions[kept] = k;
+    values[kept++]  = NaturalValue((unsigned)exponent + (x < 0 ? 256 : 0));
   }
-  header.layer     = 1;
-  header.kind      = dense ? MUON_WIRE_DENSE : MUON_WIRE_SPARSE;
-  header.indices   = (uint8_t)MuonWireKindIndices((MuonWireKind)header.kind, 1, d, kept);
-  header.values    = MUON_WIRE_VALUES_NATURAL;
-  header.parameter = 0;
-  header.count     = kept;
-  Check(MuonWireMessageLayout(&header, 1, d, &layout) == MUON_WIRE_OK, "layout");
-  header.bytes = layout.bytes;
-  Check(MuonWireMessageBytes(&header) <= size, "size");
-  head = MuonWireMessageWrite(plain, &header);
-  if (!dense) MuonWireIndicesEncode((MuonWireIndices)header.indices, d, kept, bitmap, plain + head);
-  MuonWireValuesEncode(MUON_WIRE_VALUES_NATURAL, kept, codes, plain + head + MuonWireIndicesBytes((MuonWireIndices)header.indices, d, dense ? 0 : kept));
-  sent   = Shorter(plain, MuonWireMessageBytes(&header), d);
+  ContentOfRow(&content, dense ? MUON_WIRE_DENSE : MUON_WIRE_SPARSE, MUON_WIRE_VALUES_NATURAL, d, kept);
+  memcpy(content.values, values, (size_t)kept * sizeof(double));
+  if (!dense) memcpy(content.positions, positions, (size_t)kept * 8);
+  sent   = Shorter(&content);
   *bound = Entropy(signs, 512) / 8;
   if (!dense) *bound = ((lgamma((double)d + 1) - lgamma((double)kept + 1) - lgamma((double)(d - kept) + 1)) / log(2.0) + (double)kept + Entropy(exponents, 256)) / 8;
-  free(codes);
-  free(plain);
-  free(bitmap);
+  FreeFrom(here);
   return sent;
 }
 
@@ -104,21 +100,13 @@ static double Largest(uint64_t d, double ratio, double *bound, uint64_t *state)
 */
 static void Levels(uint64_t d, unsigned bits, uint64_t *state)
 {
-  const int      top = (1 << (bits - 1)) - 1;
-  Content        content;
-  unsigned char *plain;
-  double         counts[512], sent, bound;
+  const size_t here = allocations;
+  const int    top  = (1 << (bits - 1)) - 1;
+  Content      content;
+  double       counts[512], sent, bound;
 
-  memset(&content, 0, sizeof(content));
   memset(counts, 0, sizeof(counts));
-  content.header.layer     = 1;
-  content.header.kind      = MUON_WIRE_BLOCKS;
-  content.header.values    = MUON_WIRE_VALUES_SINGLE;
-  content.header.parameter = MuonWireBlocksParameter(bits, 9);
-  content.header.count     = d;
-  content.rows             = 1;
-  content.columns          = d;
-  ContentAllocate(&content);
+  ContentOfRow(&content, MUON_WIRE_BLOCKS | (unsigned)MuonWireBlocksParameter(bits, 9) << 8, MUON_WIRE_VALUES_SINGLE, d, d);
   for (uint64_t i = 0; i < content.layout.values; i++) content.values[i] = 1 + (double)(i % 7);
   for (uint64_t i = 0; i < d; i++) {
     const double x     = 0.3 * top * Gaussian(state);
@@ -127,17 +115,14 @@ static void Levels(uint64_t d, unsigned bits, uint64_t *state)
     content.entries[i] = 2 * (uint64_t)level + (x < 0 && level > 0);
     counts[content.entries[i]]++;
   }
-  plain = (unsigned char *)Allocate((size_t)MuonWireMessageBytes(&content.header));
-  (void)ContentEncode(&content, plain);
   Check(MuonWireKindIsCoded(MUON_WIRE_BLOCKS, MUON_WIRE_VALUES_SINGLE), "blocks");
   for (unsigned values = 0; values <= MUON_WIRE_VALUES_NATURAL; values++) Check(!MuonWireKindIsCoded(MUON_WIRE_SIGNS, (MuonWireValues)values), "signs of one value");
-  sent  = Shorter(plain, MuonWireMessageBytes(&content.header), d);
+  sent  = Shorter(&content);
   bound = Entropy(counts, 512) / 8 + 4 * (double)content.layout.values;
   /* A table of 255 codes takes up to 28 bits each, 32 states in place of four 112 bytes */
   Check(sent <= 1.01 * bound + 40 + 4 * pow(2, bits) + (d < 32768 ? 0 : 112 * ceil((double)d / 65536)), "%u bits, %d levels: %g bytes, the entropy is %g", bits, (int)d, sent, bound);
   Check(d < 65536 || sent < (double)MuonWireMessageBytes(&content.header), "%u bits: nothing gained", bits);
-  free(plain);
-  ContentFree(&content);
+  FreeFrom(here);
 }
 
 /* What both ways say of a section of coded codes, which is the same */
@@ -153,7 +138,7 @@ static MuonWireResult Both(unsigned width, uint64_t count, const unsigned char *
   MuonWireSetWide(1);
   Check(MuonWireCodedDecode(width, count, section, room, &used2, to) == result, "one way refuses what the other takes");
   Check(result != MUON_WIRE_OK || (used == used2 && memcmp(to, other, (size_t)size) == 0), "two ways, two results");
-  free(other);
+  FreeFrom(allocations - 1);
   return result;
 }
 
@@ -163,6 +148,7 @@ static MuonWireResult Both(unsigned width, uint64_t count, const unsigned char *
 */
 static void Damage(unsigned width, unsigned range, uint64_t *state)
 {
+  const size_t   here  = allocations;
   const uint64_t count = 33000, size = (width * count + 7) / 8;
   uint16_t      *codes  = (uint16_t *)Allocate((size_t)count * 2);
   unsigned char *packed = (unsigned char *)Allocate((size_t)size), *coded = (unsigned char *)Allocate((size_t)size), *to = (unsigned char *)Allocate((size_t)size);
@@ -186,15 +172,13 @@ static void Damage(unsigned width, unsigned range, uint64_t *state)
   }
   Check(taken < 100, "%d of 200 damaged sections are taken", taken);
   for (uint64_t less = 1; less < 9; less++) Check(Both(width, count, coded, bytes - less, to) == MUON_WIRE_CORRUPT, "%d bytes less", (int)less);
-  free(to);
-  free(coded);
-  free(packed);
-  free(codes);
+  FreeFrom(here);
 }
 
 /* 1 and -1 in turn: 127 and 383 have half of the frequencies each, and change places */
 static void Order(void)
 {
+  const size_t   here  = allocations;
   const uint64_t count = 40000, size = 9 * count / 8;
   uint16_t      *codes  = (uint16_t *)Allocate((size_t)count * 2);
   unsigned char *packed = (unsigned char *)Allocate((size_t)size), *coded = (unsigned char *)Allocate((size_t)size), *to = (unsigned char *)Allocate((size_t)size);
@@ -209,10 +193,7 @@ static void Order(void)
   for (uint64_t k = 0; k < count; k++) codes[k] = k % 2 == 0 ? 383 : 127;
   MuonWireCodesEncode(9, 2, count, codes, packed);
   Check(Both(9, count, coded, bytes, to) == MUON_WIRE_OK && memcmp(to, packed, (size_t)size) == 0, "codes that decrease");
-  free(to);
-  free(coded);
-  free(packed);
-  free(codes);
+  FreeFrom(here);
 }
 
 int main(void)

@@ -110,13 +110,6 @@ static inline void ContentAllocate(Content *content)
   content->values    = (double *)Allocate((size_t)content->layout.values * 8);
 }
 
-static inline void ContentFree(Content *content)
-{
-  free(content->positions);
-  free(content->entries);
-  free(content->values);
-}
-
 static inline int ContentEqual(const Content *a, const Content *b)
 {
   const MuonWireMessage *g = &a->header, *h = &b->header;
@@ -131,16 +124,16 @@ static inline int ContentEqual(const Content *a, const Content *b)
 /* A section of values of a message that is not compressed */
 static inline void ValuesEncode(unsigned values, uint64_t numbers, const double *x, unsigned char *to)
 {
-  uint16_t *codes   = (uint16_t *)Allocate((size_t)numbers * 2);
-  float    *singles = (float *)Allocate((size_t)numbers * 4);
+  const size_t here    = allocations;
+  uint16_t    *codes   = (uint16_t *)Allocate((size_t)numbers * 2);
+  float       *singles = (float *)Allocate((size_t)numbers * 4);
 
   for (uint64_t i = 0; i < numbers && values != MUON_WIRE_VALUES_DOUBLE; i++) {
     if (values == MUON_WIRE_VALUES_NATURAL) codes[i] = NaturalCode(x[i]);
     else singles[i] = (float)x[i];
   }
   MuonWireValuesEncode((MuonWireValues)values, numbers, values == MUON_WIRE_VALUES_DOUBLE ? (const void *)x : values == MUON_WIRE_VALUES_NATURAL ? (const void *)codes : (const void *)singles, to);
-  free(codes);
-  free(singles);
+  FreeFrom(here);
 }
 
 /* In runs of at most 64 so that their first argument is used */
@@ -213,7 +206,6 @@ static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows
 
     ValuesEncode(values, count, content->values, room);
     ValuesDecode(values, count, room, content->values);
-    free(room);
   }
 }
 
@@ -231,7 +223,6 @@ static inline size_t ContentEncode(const Content *content, unsigned char *messag
   memset(bitmap, 0, (size_t)layout->numbered / 8 + 1);
   for (uint64_t i = 0; i < layout->positions; i++) bitmap[content->positions[i] / 8] |= (unsigned char)(1 << content->positions[i] % 8);
   if (codec != MUON_WIRE_INDICES_NONE) MuonWireIndicesEncode(codec, layout->numbered, layout->positions, bitmap, to);
-  free(bitmap);
   to += x;
   for (uint64_t p = 0; p < layout->planes && lines > 0; p++, to += MuonWireCodesBytes(layout->width, lines)) MuonWireCodesEncode(layout->width, 8, lines, content->entries + p * lines, to);
   for (uint64_t s = 0, done = 0; s < layout->sections; done += layout->section[s++]) {
@@ -243,7 +234,7 @@ static inline size_t ContentEncode(const Content *content, unsigned char *messag
 
 /*
    An uncompressed message that is right in the fewest bytes, which are the same with vectors and without, and are exactly so many; and back, bit for bit.
-   The caller frees it
+   The caller frees it, and what it took
 */
 static inline unsigned char *Shortest(const unsigned char *plain, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, size_t *bytes)
 {
@@ -265,14 +256,12 @@ static inline unsigned char *Shortest(const unsigned char *plain, size_t length,
     MuonWireSetWide(way);
     Check(MuonWireMessageExpand(shortest, *bytes, layer, rows, columns, length, room, &back, &again) == MUON_WIRE_OK, "form %d, codecs %d and %d, %d of %d x %d", header.kind, found.indices, found.values, (int)header.count, (int)rows, (int)columns);
     Check(memcmp(back, plain, length) == 0 && again.bytes == header.bytes && again.indices == header.indices && again.values == header.values, "form %d, codecs %d and %d: another message comes back", header.kind, found.indices, found.values);
-    free(wide[way]);
   }
   if (!MuonWireMessageIsUncompressed(&found)) {
     Check(*bytes < length, "nothing gained");
     Check(MuonWireMessageExpand(shortest, *bytes, layer, rows, columns, length - 1, room, &back, &again) == MUON_WIRE_CORRUPT, "room is too small");
     Check(MuonWireMessageExpand(shortest, *bytes - 1, layer, rows, columns, length, room, &back, &again) == MUON_WIRE_CORRUPT, "a byte less");
   }
-  free(room);
   return shortest;
 }
 
@@ -297,10 +286,7 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
   */
   most = (size_t)MuonWireMessageBytes(header);
   room = (unsigned char *)Allocate(most);
-  if (MuonWireMessageExpand(bytes, length, layer, rows, columns, most, room, &from, &content->header) != MUON_WIRE_OK) {
-    free(room);
-    return MUON_WIRE_CORRUPT;
-  }
+  if (MuonWireMessageExpand(bytes, length, layer, rows, columns, most, room, &from, &content->header) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   from += MuonWireMessageHeaderBytes(header);
   ContentAllocate(content);
   if (layout->seed > 0) content->seed = Get(from, 8);
@@ -328,18 +314,21 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
     Check(i >= layout->magnitudes || content->values[i] > 0, "magnitude %d is not positive", (int)i);
     Check(i >= layout->scales || content->values[i] >= 0, "scale %d is negative", (int)i);
   }
-  free(room);
   return MUON_WIRE_OK;
 }
 
 /* Whether a message is valid; then it decodes within its bounds, and what it says survives being written again, and in the fewest bytes */
 static inline MuonWireResult CheckMessage(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns)
 {
+  const size_t   here = allocations;
   Content        content, back;
   unsigned char *again[2];
   size_t         size[2];
 
-  if (ContentDecode(&content, bytes, length, layer, rows, columns) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (ContentDecode(&content, bytes, length, layer, rows, columns) != MUON_WIRE_OK) {
+    FreeFrom(here);
+    return MUON_WIRE_CORRUPT;
+  }
   again[0] = (unsigned char *)Allocate((size_t)MuonWireMessageBytes(&content.header));
   size[0]  = ContentEncode(&content, again[0]);
   Check(size[0] == MuonWireMessageBytes(&content.header), "form %d: %d bytes", content.header.kind, (int)size[0]);
@@ -347,10 +336,8 @@ static inline MuonWireResult CheckMessage(const unsigned char *bytes, size_t len
   for (int k = 0; k < 2; k++) {
     Check(ContentDecode(&back, again[k], size[k], layer, rows, columns) == MUON_WIRE_OK && ContentEqual(&content, &back), "form %d, codecs %d and %d, %d x %d", content.header.kind, content.header.indices, content.header.values, (int)rows,
           (int)columns);
-    ContentFree(&back);
-    free(again[k]);
   }
-  ContentFree(&content);
+  FreeFrom(here);
   return MUON_WIRE_OK;
 }
 
@@ -475,7 +462,6 @@ static inline void PacketWrite(CorpusPacket *packet, int shortest)
       unsigned char *message = Shortest(to, bytes, c->header.layer, c->rows, c->columns, &bytes);
 
       memcpy(to, message, bytes);
-      free(message);
     }
     packet->at[i + 1] = packet->at[i] + bytes;
   }
@@ -504,12 +490,6 @@ static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
     ContentRandom(&packet->content[packet->messages++], (uint32_t)NextBits(&state), row->rows, row->columns, row->form, each ? which : row->values, row->count, &state);
   }
   PacketWrite(packet, CorpusKinds[which].shortest);
-}
-
-static inline void CorpusPacketDestroy(CorpusPacket *packet)
-{
-  for (uint32_t i = 0; i < packet->messages; i++) ContentFree(&packet->content[i]);
-  free(packet->packet);
 }
 
 /*

@@ -71,7 +71,6 @@ static void RefusedHead(const unsigned char *packet, size_t length, const Corpus
   Put(other + 24, 8, length - old + bytes - MUON_WIRE_PACKET_HEADER);
   Rectify(other, length - old + bytes);
   Check(AtTheWall(other, length - old + bytes, from) == MUON_WIRE_CORRUPT, "%s: %s of the message at %d", from->name, what, (int)at);
-  free(other);
 }
 
 /* Other counts and other lengths in the header of a message, and numbers with a byte more than they need */
@@ -124,14 +123,13 @@ static void ReadRefused(const MuonWireMessage *message, size_t rest)
     (void)MuonWireMessageWrite(bytes, &header);
     Check(MuonWireMessageRead(bytes, rest, &found) == MUON_WIRE_CORRUPT, "2^63 - %u bytes", i + 1);
   }
-  free(bytes);
 }
 
 /* A message in a packet of its own: other headers, parameters, forms and codecs */
 static void RefusedMessage(const CorpusPacket *from, uint32_t i)
 {
-  const Content  *c  = &from->content[i];
-  const size_t    at = MUON_WIRE_PACKET_HEADER, length = at + from->at[i + 1] - from->at[i];
+  const Content  *c    = &from->content[i];
+  const size_t    here = allocations, at = MUON_WIRE_PACKET_HEADER, length = at + from->at[i + 1] - from->at[i];
   unsigned char  *alone = (unsigned char *)Allocate(length);
   CorpusPacket    one;
   MuonWireMessage header;
@@ -164,7 +162,7 @@ static void RefusedMessage(const CorpusPacket *from, uint32_t i)
     /* Of nothing in two bits there are no bytes either */
     if (id != MUON_WIRE_VALUES_TWOBIT || header.kind != MUON_WIRE_SPARSE || (header.count > 0 && header.values != MUON_WIRE_VALUES_TWOBIT)) RefusedField(alone, length, &one, at + 5, 1, id, "codec of the values");
   }
-  free(alone);
+  FreeFrom(here);
 }
 
 /* How many damaged ones are refused and accepted */
@@ -214,8 +212,7 @@ static void CheckPackets(void)
     RefusedValues(packet, length, &from, 24, 8, "bytes");
     for (uint32_t i = 0; i < from.messages; i++) RefusedMessage(&from, i);
     Check(AtTheWall(packet, length, &from) == MUON_WIRE_OK, "%s, unchanged", from.name);
-    free(longer);
-    CorpusPacketDestroy(&from);
+    FreeFrom(0);
   }
 }
 
@@ -236,7 +233,7 @@ static MuonWireResult GroupCheck(const unsigned char *bytes, size_t length, cons
   again = (unsigned char *)Allocate(MUON_WIRE_MESSAGE_HEADER_MOST + length);
   memcpy(again + MUON_WIRE_MESSAGE_HEADER_MOST, group.from, group.rest);
   Check(MuonWireGroupClose(LAYER, from->messages, group.rest, again) == length && memcmp(again, bytes, length) == 0, "%s: closed again it is another", from->name);
-  free(again);
+  FreeFrom(allocations - 1);
   for (uint32_t i = 0; i < from->messages; i++) {
     const Content       *c = &from->content[i];
     size_t               some;
@@ -254,14 +251,12 @@ static MuonWireResult GroupCheck(const unsigned char *bytes, size_t length, cons
 static unsigned char *GroupOf(const CorpusPacket *from, int parts, int bytes, size_t *length)
 {
   const size_t   some  = from->length - MUON_WIRE_PACKET_HEADER;
-  unsigned char *group = (unsigned char *)Allocate(MUON_WIRE_MESSAGE_HEADER_MOST + some + 1), *copy;
+  unsigned char *group = (unsigned char *)Allocate(MUON_WIRE_MESSAGE_HEADER_MOST + some + 1);
 
   memcpy(group + MUON_WIRE_MESSAGE_HEADER_MOST, from->packet + MUON_WIRE_PACKET_HEADER, some);
   group[MUON_WIRE_MESSAGE_HEADER_MOST + some] = 0;
   *length                                     = (size_t)MuonWireGroupClose(LAYER, (uint64_t)((int64_t)from->messages + parts), (uint64_t)((int64_t)some + bytes), group);
-  copy                                        = CopyOf(group, *length);
-  free(group);
-  return copy;
+  return CopyOf(group, *length);
 }
 
 /*
@@ -288,7 +283,7 @@ static void CheckGroups(void)
     for (size_t cut = 0; cut < length; cut++) {
       other = CopyOf(bytes, cut);
       Check(GroupCheck(other, cut, &from) == MUON_WIRE_CORRUPT, "%s, %d bytes of %d", from.name, (int)cut, (int)length);
-      free(other);
+      FreeFrom(allocations - 1);
     }
     for (size_t bit = 0; bit < 8 * length; bit += length < 300 ? 1 : 7) {
       bytes[bit / 8] = (unsigned char)(bytes[bit / 8] ^ 1 << bit % 8);
@@ -299,7 +294,6 @@ static void CheckGroups(void)
     for (int k = 0; k < 4 && from.messages > 0; k++) {
       other = GroupOf(&from, more[k][0], more[k][1], &some);
       Check(GroupCheck(other, some, &from) == MUON_WIRE_CORRUPT, "%s, %d parts and %d bytes more", from.name, more[k][0], more[k][1]);
-      free(other);
     }
     /* No part is a group, nor a plain message of a layer */
     other = (unsigned char *)Allocate(MUON_WIRE_MESSAGE_HEADER_MOST + length);
@@ -307,9 +301,7 @@ static void CheckGroups(void)
     some = (size_t)MuonWireGroupClose(LAYER, 1, length, other);
     Check(MuonWireGroupOpen(other, some, LAYER, 1, &group) == MUON_WIRE_OK, "%s, in a group", from.name);
     Check(CheckMessage(MuonWireGroupNext(&group, &some), length, LAYER, 5, 3) == MUON_WIRE_CORRUPT, "%s, a group in a group", from.name);
-    free(other);
-    free(bytes);
-    CorpusPacketDestroy(&from);
+    FreeFrom(0);
   }
 }
 

@@ -78,7 +78,6 @@ static void WriteAll(const char folder[])
     file = Open(folder, from.name, ".group");
     Write(file, group, (size_t)MuonWireGroupClose(GROUP, from.messages, parts, group));
     Close(file);
-    free(group);
 
     fprintf(cases, "packet %s %d %lu %lu %lu %llu %lu\n", from.name, CorpusKinds[which].shortest, (unsigned long)from.who.sender, (unsigned long)from.who.direction, (unsigned long)from.who.status, (unsigned long long)from.who.step,
             (unsigned long)from.messages);
@@ -104,7 +103,7 @@ static void WriteAll(const char folder[])
       Rectify(packet, length);
     }
     for (size_t cut = 0; cut < length && which != CORPUS_LONG; cut += 1 + length / 40) Mutation(mutations, packet, cut, &from, which);
-    CorpusPacketDestroy(&from);
+    FreeFrom(0);
   }
   Close(cases);
   Close(mutations);
@@ -135,7 +134,6 @@ static void Bad(const char name[], unsigned width, uint64_t rows, uint64_t colum
     else result = width > 0 ? MuonWireCodedDecode(width, columns, bytes, length, &used, to) : MuonWireGapsDecode(rows, columns, bytes, length, &used, MUON_WIRE_INDICES_BITMAP, to);
     Check(result == MUON_WIRE_CORRUPT || used != length, "%s", name);
   }
-  free(to);
 }
 
 static int ReadAll(const char path[])
@@ -156,7 +154,7 @@ static int ReadAll(const char path[])
       bytes[i] = (unsigned char)byte;
     }
     Bad(name, width, (uint64_t)rows, (uint64_t)columns, bytes, length);
-    free(bytes);
+    FreeFrom(0);
   }
   Check(feof(file), "a line of %s is none", path);
   fclose(file);

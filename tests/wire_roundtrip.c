@@ -15,6 +15,7 @@ static uint64_t BitsAt(const unsigned char *from, uint64_t first, unsigned width
 
 static void RoundTrip(uint64_t rows, uint64_t columns, unsigned form, unsigned values, uint64_t count, uint64_t *state)
 {
+  const size_t     here = allocations;
   Content          content, back;
   MuonWireMessage *header = &content.header;
   unsigned char   *message;
@@ -27,12 +28,10 @@ static void RoundTrip(uint64_t rows, uint64_t columns, unsigned form, unsigned v
   Check(ContentEncode(&content, message) == length, "form %u, values %u: %d bytes", form, values, (int)length);
   for (unsigned i = 0; i < 8; i++) Check(message[length + i] == 0xA5, "byte %u behind the message was written", i);
   Check(ContentDecode(&back, message, length, header->layer, rows, columns) == MUON_WIRE_OK && ContentEqual(&content, &back), "form %u, values %u, %d of %d x %d", form, values, (int)count, (int)rows, (int)columns);
-  ContentFree(&back);
   Check(CheckMessage(message, length, header->layer, rows, columns) == MUON_WIRE_OK, "form %u, values %u", form, values);
   Check(ContentDecode(&back, message, length, header->layer ^ 1, rows, columns) == MUON_WIRE_CORRUPT, "another layer");
   Check(ContentDecode(&back, message, length - 1, header->layer, rows, columns) == MUON_WIRE_CORRUPT, "a byte less");
   Check(ContentDecode(&back, message, length + 1, header->layer, rows, columns) == MUON_WIRE_CORRUPT, "a byte more");
-  free(message);
   /* The same with the codec of the positions that is longer */
   if (header->indices != MUON_WIRE_INDICES_NONE) {
     header->bytes -= MuonWireIndicesBytes((MuonWireIndices)header->indices, content.layout.numbered, count);
@@ -41,14 +40,14 @@ static void RoundTrip(uint64_t rows, uint64_t columns, unsigned form, unsigned v
     length  = (size_t)MuonWireMessageBytes(header);
     message = (unsigned char *)Allocate(length);
     Check(ContentEncode(&content, message) == length && ContentDecode(&back, message, length, header->layer, rows, columns) == MUON_WIRE_CORRUPT, "form %u with codec %d of %d positions", form, header->indices, (int)count);
-    free(message);
   }
-  ContentFree(&content);
+  FreeFrom(here);
 }
 
 /* Every value of the codecs with few of them; those that the format forbids one by one */
 static void AllValues(void)
 {
+  const size_t   here    = allocations;
   unsigned char *section = (unsigned char *)Allocate(131072);
   float         *x       = (float *)Allocate(65536 * sizeof(float));
   uint16_t       codes[512], back[512];
@@ -89,8 +88,7 @@ static void AllValues(void)
     MuonWireValuesDecode(MUON_WIRE_VALUES_NATURAL, legal - first, section, first, back);
     Check(memcmp(back, codes + first, (size_t)(legal - first) * 2) == 0, "codes from %d on", (int)first);
   }
-  free(section);
-  free(x);
+  FreeFrom(here);
 }
 
 /*
@@ -146,12 +144,12 @@ static void AllWidths(void)
       }
     }
   }
-  free(section);
 }
 
 /* One thing wrong at each place of a section that is otherwise right */
 static void OneWrong(void)
 {
+  const size_t               here        = allocations;
   static const unsigned char wrong[4][8] = {{0, 0, 0, 0, 0, 0, 0xF8, 0x7F}, {1, 0, 0x80, 0xFF}, {0x80, 0xFF}, {0}};
   unsigned char             *section     = (unsigned char *)Allocate(8000);
   uint16_t                  *codes       = (uint16_t *)Allocate(1000 * sizeof(uint16_t));
@@ -182,8 +180,7 @@ static void OneWrong(void)
       Check(MuonWireIndicesValidate(MUON_WIRE_INDICES_BITMAP, entries, 1, section) == MUON_WIRE_CORRUPT, "bit %d of %d", (int)k, (int)entries);
     }
   }
-  free(codes);
-  free(section);
+  FreeFrom(here);
 }
 
 /* A mean in the middle of two numbers of bfloat16 goes to the even one, up and down */

@@ -187,7 +187,6 @@ static void PacketRefusedWith(unsigned char *packet, size_t length, const MuonWi
   Put(changed + at, bytes, value);
   Rectify(changed, length);
   PacketRefused(changed, length, expected, what);
-  free(changed);
 }
 
 /* The header of a packet, byte for byte, and the header that a receiver does not want */
@@ -241,7 +240,6 @@ static void CheckPacket(void)
   for (unsigned b = 0; b < 8; b++) PacketRefusedWith(packet, length, who, 7, 1, (uint64_t)1 << b, "a status with messages");
   PacketRefused(packet, 0, who, "nothing");
   Check(PacketCheck(packet, length, &from) == MUON_WIRE_OK, "a good packet, unchanged");
-  CorpusPacketDestroy(&from);
 
   /* Error packets and silence are the header alone */
   from.messages = 0;
@@ -250,8 +248,8 @@ static void CheckPacket(void)
     PacketWrite(&from, 0);
     Check(from.length == 36, "%d bytes", (int)from.length);
     Check(MuonWirePacketOpen(from.packet, 36, who, &header) == MUON_WIRE_OK && header.status == status && header.messages == 0 && header.bytes == 0, "status %d", (int)status);
-    CorpusPacketDestroy(&from);
   }
+  FreeFrom(0);
 }
 
 /* One bit at a time: the register holds the remainder of the division by the reflected polynomial */
@@ -318,7 +316,6 @@ static void CheckCRC(void)
 
     CheckAll(MuonWireCRC32C(0, data, cut), data + cut, most - cut, MuonWireCRC32C(0, data, most));
   }
-  free(data);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /*
-   Zolotarev's nodes by theta functions, where the library descends along the arithmetic-geometric mean.
+   Zolotarev's functions from nodes by theta functions, where the library descends along the arithmetic-geometric mean.
 */
 #pragma once
 
@@ -42,4 +42,36 @@ static inline long double Node(int r, long double l, int i)
     }
   }
   return powl(l * theta3 * theta1 / (theta2 * theta4), 2);
+}
+
+typedef struct {
+  int         poles;
+  long double a[12], c[12], scale, lowest;
+} Zolotarev;
+
+static inline long double ZolotarevAt(const Zolotarev *z, long double x)
+{
+  long double sum = 1;
+
+  for (int j = 0; j < z->poles; j++) sum += z->a[j] / (x * x + z->c[j]);
+  return z->scale * x * sum;
+}
+
+static inline Zolotarev ZolotarevOf(int r, long double l)
+{
+  long double node[2 * 12 + 1];
+  Zolotarev   z;
+
+  for (int i = 1; i <= 2 * r; i++) node[i] = Node(r, l, i);
+  z.poles = r;
+  z.scale = 1;
+  for (int j = 0; j < r; j++) {
+    z.c[j] = node[2 * j + 1];
+    z.a[j] = -1;
+    for (int k = 0; k < r; k++) z.a[j] *= (node[2 * j + 1] - node[2 * k + 2]) / (k != j ? node[2 * j + 1] - node[2 * k + 1] : 1);
+    z.scale *= (1 + node[2 * j + 1]) / (1 + node[2 * j + 2]);
+  }
+  z.lowest = z.scale * l;
+  for (int j = 0; j < r; j++) z.lowest *= (l * l + node[2 * j + 2]) / (l * l + node[2 * j + 1]);
+  return z;
 }

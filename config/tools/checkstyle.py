@@ -19,14 +19,14 @@ ROOMS = ("wire file transport kernels sys", "polar compressor", "lmo exchange", 
 FLOORS = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms.split()}
 # On the lowest floor the rooms without PETSc lie under the one that has it, and files have the checksum of messages
 SIDEWAYS = {("file", "wire"), ("sys", "wire"), ("sys", "transport"), ("sys", "kernels")}
-# Folders of a component that are levels of their own: includes and direct calls go down. Types know step, plan and, as those outside of the library, what installed headers declare
-LEVELS_INSIDE = {"muon": {"plan": 0, "step": 1, "schedule": 1, "interface": 2, "impls": 2, "addons": 3}}
+# Folders of a component that are levels of their own: includes and direct calls go down. Types know step, round, plan and, as those outside of the library, what installed headers declare
+LEVELS_INSIDE = {"muon": {"plan": 0, "round": 1, "step": 2, "schedule": 2, "interface": 3, "impls": 3, "addons": 4}}
 FORBIDDEN_INSIDE = {("impls", "schedule")}
 MAX_LINES, MAX_FUNCTION_LINES, MAX_FILES = 700, 80, 18
 WITHOUT_PETSC = ("wire", "file", "transport", "kernels")
 WITHOUT_MPI = ("wire", "file", "kernels")
 # Headers in include/ whose names do not begin with their room; muonexport.h is of all rooms
-HEADERS = ((r"petscmuon(sys|version|impl|compat)\.h|muonparameter\.h", "sys"), (r"muon(array|kernels\w+)\.h", "kernels"), (r"muonvotes\.h", "muon"), (r"muonexport\.h", None))
+HEADERS = ((r"petscmuon(sys|version|impl|compat)\.h|muonparameter\.h", "sys"), (r"muon(array|kernels\w+)\.h", "kernels"), (r"muon(votes|port)\.h", "muon"), (r"muonexport\.h", None))
 # Written by make; no room's
 GENERATED_HEADERS = ("petscmuonconf.h", "petscmuonbuild.h")
 COMPAT = "petscmuoncompat.h"

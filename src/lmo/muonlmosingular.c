@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonlmosingular.h>
+#include <petscmuon/private/muonlmoimpl.h>
 #include "../kernels/array/muonlmokernels.h"
 
 /* All of them, or the largest where no other counts */

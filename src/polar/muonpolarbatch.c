@@ -83,29 +83,73 @@ static PetscErrorCode MuonPolarBatchOf_Private(MuonPolar polar, PetscInt n, Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sequential matrices with the same parameters are computed together, of a device and of the host apart */
-PetscErrorCode MuonPolarCompute_Private(PetscInt n, const MuonPolar polar[], MuonPolarTask task[])
+/* Leaves the norm 0 where there is nothing to compute */
+static PetscErrorCode MuonPolarTask_Private(MuonPolar polar, double scale, const MuonMatrix *G, const MuonMatrix *Q, MuonPolarTask *task)
 {
-  MuonPolarTask **same;
-  unsigned int   *hash;
+  PetscFunctionBegin;
+  task->G      = *G;
+  task->Q      = *Q;
+  task->scale  = scale;
+  task->status = MUON_STATUS_OK;
+  if (G->size == 1 && !(polar->rowwise && G->rows == G->columns)) {
+    task->G.here.rowmajor = task->Q.here.rowmajor = 0;
+    task->G.rows = task->Q.rows = (PetscInt)MuonArrayRows(&task->G.here);
+    task->G.columns = task->Q.columns = (PetscInt)G->here.count;
+  }
+  PetscCall(MuonPolarNorm_Private(G, &task->norm, &task->exponent));
+  if (task->norm == 0.0) PetscCall(MuonArrayZero(&Q->here));
+  else if (!(task->norm < HUGE_VAL)) {
+    task->norm   = 0.0;
+    task->status = MUON_STATUS_NANORINF;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Those that are computed with task k, in an order of batches; they have no norm from there on */
+static PetscInt MuonPolarCollect_Private(PetscInt n, PetscInt k, const unsigned int hash[], MuonPolarTask task[], MuonPolarTask *same[])
+{
+  PetscInt count = 0;
+
+  for (PetscInt i = k; i < n && task[k].norm != 0.0; i++) {
+    if (task[i].norm == 0.0 || (i > k && (hash[k] == 0 || hash[i] != hash[k] || task[i].G.here.memory != task[k].G.here.memory || task[i].G.here.pairs != task[k].G.here.pairs))) continue;
+    same[count++] = &task[i];
+  }
+  qsort(same, (size_t)count, sizeof(*same), MuonPolarCompareTasks);
+  return count;
+}
+
+/* Sequential matrices with the same parameters are computed together, of a device and of the host apart */
+PetscErrorCode MuonPolarApplyMatrices(double scale, PetscInt n, const MuonPolar polar[], const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[])
+{
+  MuonMemory     memory = MUON_DEVICE; /* of all; that of some would count the others */
+  MuonPolarTask *task, **same;
+  unsigned int  *hash;
+  PetscLogDouble flops;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(n, &same, n, &hash));
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; k < n; k++) {
+    const MuonArray *g = &G[k].here, *q = &Q[k].here;
+
+    PetscCheck(g->len == q->len && g->count == q->count && g->precision == q->precision && g->rowmajor == q->rowmajor && g->pairs == q->pairs && G[k].size == Q[k].size, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+               "MuonPolar with options prefix \"%s\": the arrays of a matrix and of its factor differ, expected one shape, precision, order and field", MuonPolarPrefix_Private(polar[k]));
+    polar[k]->pairs = g->pairs;
+    PetscCall(MuonPolarSetUp(polar[k]));
+    if (g->memory == MUON_HOST) memory = MUON_HOST;
+  }
+  PetscCall(PetscLogEventBegin(MUON_Polar, polar[0], 0, 0, 0));
+  PetscCall(MuonLogDeviceBegin(memory, &flops));
+  PetscCall(PetscMalloc3(n, &task, n, &same, n, &hash));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(MuonPolarTask_Private(polar[k], scale, &G[k], &Q[k], &task[k]));
     hash[k] = 0;
     if (polar[k]->ops->batch != NULL && task[k].G.size == 1 && n > 1) PetscCall(MuonParametersHash((PetscObject)polar[k], &hash[k]));
   }
   for (PetscInt k = 0; k < n; k++) {
-    PetscInt count = 0;
-    MuonMark mark;
+    const PetscInt count = MuonPolarCollect_Private(n, k, hash, task, same);
+    MuonMark       mark;
 
-    if (task[k].norm == 0.0) continue;
-    for (PetscInt i = k; i < n; i++) {
-      if (task[i].norm == 0.0 || (i > k && (hash[k] == 0 || hash[i] != hash[k] || task[i].G.here.memory != task[k].G.here.memory || task[i].G.here.pairs != task[k].G.here.pairs))) continue;
-      same[count++] = &task[i];
-    }
     (void)MuonKernelProductsSet((MuonKernelProducts)(polar[k]->library + 1));
-    qsort(same, (size_t)count, sizeof(*same), MuonPolarCompareTasks);
     for (PetscInt first = 0, batch = 1; first < count; first += batch) {
       PetscCall(MuonPolarBatchOf_Private(polar[k], count - first, same + first, &batch));
       PetscCall(MuonWorkspaceMark(polar[k]->work, &mark));
@@ -115,6 +159,12 @@ PetscErrorCode MuonPolarCompute_Private(PetscInt n, const MuonPolar polar[], Muo
     for (PetscInt i = 0; i < count; i++) same[i]->norm = 0.0;
   }
   (void)MuonKernelProductsSet(MUON_PRODUCTS_AUTO);
-  PetscCall(PetscFree2(same, hash));
+  for (PetscInt k = 0; k < n; k++) status[k] = task[k].status;
+  PetscCall(PetscFree3(task, same, hash));
+  PetscCall(MuonLogDeviceEnd(memory, flops));
+  PetscCall(PetscLogEventEnd(MUON_Polar, polar[0], 0, 0, 0));
+  for (PetscInt k = 0; k < n; k++) {
+    if (polar[k]->monitor != NULL) PetscCall(MuonPolarMonitor_Private(polar[k], scale, &G[k], &Q[k], status[k]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

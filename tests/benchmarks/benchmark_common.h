@@ -1,10 +1,11 @@
 /*
-   What the benchmarks share: a clock, of the wall or of the processor, medians, products of matrices in a
-   precision of their own and the bandwidth of the memory by it, and what is known of the BLAS below.
+   What the benchmarks share: who and how many the ranks are, options that count something, a clock, of the wall or of the processor, medians,
+   products of matrices in a precision of their own and the bandwidth of the memory by it, what is known of the BLAS below, steps of an optimizer
+   whose layers are alike.
 */
 #pragma once
 
-#include <petscsys.h>
+#include <petscmuon.h>
 #include <petsctime.h>
 #include <time.h>
 #include <petscmuoncompat.h>
@@ -13,6 +14,30 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+static PetscMPIInt rank, size;
+
+static PETSC_UNUSED PetscErrorCode BenchmarkInitialize(int *argc, char ***argv, const char help[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscMuonInitialize(argc, argv, NULL, help));
+  PetscCall(PetscLogDefaultBegin());
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define Print(...) PetscCall(PetscPrintf(PETSC_COMM_WORLD, __VA_ARGS__))
+
+#define CheckCount(name, value) PetscCheck((value) >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "%s %" PetscInt_FMT ": expected at least 1", name, value)
+/* Between PetscOptionsBegin() and PetscOptionsEnd() */
+#define OptionCount(name, text, value) \
+  do { \
+    PetscCall(PetscOptionsInt(name, text, NULL, value, &(value), NULL)); \
+    CheckCount(name, value); \
+  } while (0)
+#define OptionString(name, text, value) PetscCall(PetscOptionsString(name, text, NULL, value, value, sizeof(value), NULL))
+#define OptionClock(text)               PetscCall(PetscOptionsEnum("-benchmark_clock", text, NULL, Clocks, (PetscEnum)ticks, (PetscEnum *)&ticks, NULL))
 
 static PETSC_UNUSED PetscErrorCode Median(PetscInt n, PetscReal values[], PetscLogDouble *median)
 {
@@ -105,28 +130,34 @@ static PETSC_UNUSED PetscErrorCode Elapsed(PetscLogDouble start, PetscReal *seco
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The median seconds of a statement, which runs once more before, uncounted; seconds of each in times, the least first */
+#define TIME(repetitions, times, median, ...) \
+  do { \
+    for (PetscInt run_ = -1; run_ < (repetitions); run_++) { \
+      PetscLogDouble start_; \
+\
+      PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD)); \
+      PetscCall(Now(&start_)); \
+      __VA_ARGS__; \
+      PetscCall(Elapsed(start_, &(times)[PetscMax(run_, 0)])); \
+    } \
+    PetscCall(Median(repetitions, times, median)); \
+  } while (0)
+
 /* Bytes a second of a = b + s c, on every rank at once; three arrays are counted, though a write may first read */
 static PETSC_UNUSED PetscErrorCode MeasureTriad(PetscInt repetitions, PetscReal times[], PetscLogDouble *rate)
 {
-  PetscScalar   *a, *b, *c;
-  PetscLogDouble start, median;
+  PetscScalar   *a, *b, *c, s = 0;
+  PetscLogDouble median;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc3(TRIAD_ENTRIES, &a, TRIAD_ENTRIES, &b, TRIAD_ENTRIES, &c));
   FillArray(sizeof(PetscScalar), TRIAD_ENTRIES, a);
   FillArray(sizeof(PetscScalar), TRIAD_ENTRIES, b);
   FillArray(sizeof(PetscScalar), TRIAD_ENTRIES, c);
-  for (PetscInt r = 0; r < repetitions; r++) {
-    const PetscScalar s = (PetscScalar)r;
-
-    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-    PetscCall(Now(&start));
-    for (PetscInt i = 0; i < TRIAD_ENTRIES; i++) a[i] = b[i] + s * c[i];
-    PetscCall(Elapsed(start, &times[r]));
-    PetscCheck(a[17] == b[17] + s * c[17], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Triad computed something else");
-  }
+  TIME(repetitions, times, &median, s += 1; for (PetscInt i = 0; i < TRIAD_ENTRIES; i++) a[i] = b[i] + s * c[i]);
+  PetscCheck(a[17] == b[17] + s * c[17], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Triad computed something else");
   PetscCall(PetscFree3(a, b, c));
-  PetscCall(Median(repetitions, times, &median));
   *rate = 3.0 * sizeof(PetscScalar) * TRIAD_ENTRIES / median;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -137,21 +168,92 @@ static PETSC_UNUSED PetscErrorCode MeasureProducts(void (*product)(size_t, Petsc
   const PetscLogDouble flops = 2.0 * (PetscLogDouble)m * (PetscLogDouble)k * (PetscLogDouble)n;
   const PetscInt       inner = PetscMax(1, (PetscInt)(2e8 / flops)); /* short products are too quick for the clock */
   char                *A, *B, *C;
-  PetscReal            seconds, best = PETSC_MAX_REAL;
-  PetscLogDouble       start;
+  PetscReal           *times;
+  PetscLogDouble       median;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscMalloc3(bytes * (size_t)m * k, &A, bytes * (size_t)k * n, &B, bytes * (size_t)m * n, &C));
+  PetscCall(PetscMalloc4(bytes * (size_t)m * k, &A, bytes * (size_t)k * n, &B, bytes * (size_t)m * n, &C, repetitions, &times));
   FillArray(bytes, (size_t)m * k, A);
   FillArray(bytes, (size_t)k * n, B);
-  for (PetscInt r = -1; r < repetitions; r++) {
-    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-    PetscCall(Now(&start));
-    for (PetscInt i = 0; i < inner; i++) (*product)(bytes, m, k, n, A, B, C);
-    PetscCall(Elapsed(start, &seconds));
-    if (r >= 0) best = PetscMin(best, seconds);
+  TIME(repetitions, times, &median, for (PetscInt i = 0; i < inner; i++)(*product)(bytes, m, k, n, A, B, C));
+  *rate = (PetscLogDouble)inner * flops / (PetscLogDouble)times[0];
+  PetscCall(PetscFree4(A, B, C, times));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An event of the log so far, on this rank */
+static PETSC_UNUSED PetscErrorCode ReadEvent(const char name[], PetscEventPerfInfo *info)
+{
+  PetscLogEvent event;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscLogEventGetId(name, &event));
+  PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PETSC_UNUSED PetscErrorCode StepOnce(Muon muon)
+{
+  MuonConvergedReason reason;
+  PetscInt            step;
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonStep(muon));
+  PetscCall(MuonGetConvergedReason(muon, &reason));
+  PetscCall(MuonGetStepNumber(muon, &step));
+  PetscCheck(reason >= 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_NOT_CONVERGED, "Step %" PetscInt_FMT ": %s", step, MuonConvergedReasons[reason]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Numbers in [-1/2, 1/2), the next ones each time */
+static PETSC_UNUSED PetscErrorCode FillMat(Mat A, unsigned long long *state)
+{
+  PetscScalar *a;
+  PetscInt     m, n, lda;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetLocalSize(A, &m, NULL));
+  PetscCall(MatGetSize(A, NULL, &n));
+  PetscCall(MatDenseGetLDA(A, &lda));
+  PetscCall(MatDenseGetArrayWrite(A, &a));
+  for (PetscInt e = 0; e < m * n; e++) {
+    *state                 = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+    a[e % m + e / m * lda] = (PetscScalar)(*state >> 40) / 16777216 - (PetscScalar)0.5;
   }
-  PetscCall(PetscFree3(A, B, C));
-  *rate = (PetscLogDouble)inner * flops / (PetscLogDouble)best;
+  PetscCall(MatDenseRestoreArrayWrite(A, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* So many square matrices of zeros over the ranks of a worker each, and an optimizer of them, whose options are not read yet */
+static PETSC_UNUSED PetscErrorCode MatsCreate(MPI_Comm worker, PetscInt n, PetscInt width, Mat *W[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(n, W));
+  for (PetscInt l = 0; l < n; l++) {
+    PetscCall(MatCreateDense(worker, PETSC_DECIDE, PETSC_DECIDE, width, width, NULL, &(*W)[l]));
+    PetscCall(MatSetOptionsPrefix((*W)[l], "weights_"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PETSC_UNUSED PetscErrorCode MatsDestroy(PetscInt n, Mat *W[])
+{
+  PetscFunctionBeginUser;
+  for (PetscInt l = 0; l < n; l++) PetscCall(MatDestroy(&(*W)[l]));
+  PetscCall(PetscFree(*W));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PETSC_UNUSED PetscErrorCode MuonOfMats(MPI_Comm comm, PetscInt n, Mat W[], Muon *muon)
+{
+  PetscFunctionBeginUser;
+  PetscCall(MuonCreate(comm, muon));
+  PetscCall(MuonSetLearningRate(*muon, (PetscReal)1e-3));
+  for (PetscInt l = 0; l < n; l++) {
+    char name[32];
+
+    PetscCall(PetscSNPrintf(name, sizeof(name), "l%" PetscInt_FMT, l));
+    PetscCall(MuonAddLayer(*muon, name, W[l], NULL));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

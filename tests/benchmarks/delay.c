@@ -2,7 +2,6 @@ static char help[] = "How much of the way up is hidden behind a gradient that ta
                      "  share/petscmuon/lab/run --rate 100mbit --hosts 2 -- ./delay -benchmark_width 1024\n\n"
                      "All workers own the layer, so that nothing goes down. Options of the optimizer hold for all rows.\n\n";
 
-#include <petscmuon.h>
 #include "benchmark_common.h"
 
 typedef struct {
@@ -13,19 +12,15 @@ typedef struct {
 /* The same numbers each time, and then the processor is busy with something else */
 static PetscErrorCode Gradient(Muon muon, PetscReal *loss, void *ctx)
 {
-  const Task    *task = (const Task *)ctx;
-  PetscLogDouble begin, now, last;
-  PetscScalar   *g;
-  PetscInt       m, n;
-  Mat            G;
+  const Task        *task  = (const Task *)ctx;
+  unsigned long long state = 1;
+  PetscLogDouble     begin, now, last;
+  Mat                G;
 
   PetscFunctionBeginUser;
   PetscCall(PetscTime(&begin));
   PetscCall(MuonLayerGetGradient(task->layer, &G));
-  PetscCall(MatGetSize(G, &m, &n));
-  PetscCall(MatDenseGetArray(G, &g));
-  for (PetscInt e = 0; e < m * n; e++) g[e] = (PetscScalar)(1 + e % 17) / 17;
-  PetscCall(MatDenseRestoreArray(G, &g));
+  PetscCall(FillMat(G, &state));
   *loss = 0;
   for (last = now = begin; now - begin < (PetscLogDouble)task->gradient;) {
     PetscCall(PetscTime(&now));
@@ -41,7 +36,7 @@ static PetscErrorCode Measure(MPI_Comm comm, PetscInt width, PetscInt steps, con
 {
   Task           task = {NULL, gradient, interval};
   PetscReal     *each;
-  PetscLogDouble begin, end;
+  PetscLogDouble begin;
   Muon           muon;
   MuonExchange   exchange;
   MuonLMO        lmo;
@@ -63,11 +58,9 @@ static PetscErrorCode Measure(MPI_Comm comm, PetscInt width, PetscInt steps, con
   for (PetscInt s = -2; s < steps; s++) { /* the first has nothing to wait for */
     PetscCallMPI(MPI_Barrier(comm));
     PetscCall(PetscTime(&begin));
-    PetscCall(MuonStep(muon));
-    PetscCall(PetscTime(&end));
-    if (s >= 0) each[s] = (PetscReal)(end - begin);
+    PetscCall(StepOnce(muon));
+    PetscCall(Elapsed(begin, &each[PetscMax(s, 0)]));
   }
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, each, (PetscMPIInt)steps, MPIU_REAL, MPIU_MAX, comm));
   PetscCall(Median(steps, each, seconds));
   PetscCall(MuonDestroy(&muon));
   PetscCall(MatDestroy(&W));
@@ -82,20 +75,20 @@ int main(int argc, char **argv)
   PetscLogDouble  alone, gradient, now, late;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(BenchmarkInitialize(&argc, &argv, help));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-benchmark_width", &width, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-benchmark_steps", &steps, NULL));
   PetscCall(Measure(PETSC_COMM_SELF, width, steps, "0", 0, 0, &alone));
   PetscCall(Measure(PETSC_COMM_WORLD, width, steps, "0", 0, 0, &gradient));
   gradient -= alone;
   PetscCall(Measure(PETSC_COMM_WORLD, width, steps, "0", (PetscReal)gradient, 0, &now));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a gradient takes %.4f s, as long as the way up without one; beside it a step of one worker takes %.4f s\n", gradient, alone));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "-muon_delay 0: %.4f s a step, the way up %.4f s\n", now, now - gradient - alone));
+  Print("a gradient takes %.4f s, as long as the way up without one; beside it a step of one worker takes %.4f s\n", gradient, alone);
+  Print("-muon_delay 0: %.4f s a step, the way up %.4f s\n", now, now - gradient - alone);
   for (int k = 0; k < 2; k++) {
     PetscCall(Measure(PETSC_COMM_WORLD, width, steps, "1", (PetscReal)gradient, intervals[k], &late));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "-muon_delay 1, MuonProgress() %s: %.4f s a step, %.0f%% of the way up hidden\n", intervals[k] > 0 ? "every 5 ms" : "never", late, 100 * (now - late) / (now - gradient - alone)));
+    Print("-muon_delay 1, MuonProgress() %s: %.4f s a step, %.0f%% of the way up hidden\n", intervals[k] > 0 ? "every 5 ms" : "never", late, 100 * (now - late) / (now - gradient - alone));
   }
-  PetscCall(PetscFinalize());
+  PetscCall(PetscMuonFinalize());
   return 0;
 }
 

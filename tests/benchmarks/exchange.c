@@ -4,7 +4,6 @@ static char help[] = "What each way to distribute Muon hands to MPI, by formula 
                      "Options of the optimizer hold for all rows that do not set them.\n\n";
 
 #include <petscmuon/private/muonimpl.h>
-#include <petsctime.h>
 #include <muon/addons/cost/muoncost.h>
 #include <assembly/muonassemblychunks.h>
 #include "benchmark_common.h"
@@ -33,7 +32,7 @@ typedef struct {
    Bytes that this rank hands to MPI in a step, as the plan of the library has owners and order. Arrays travel as they are, without headers; the
    status reduction is nine doubles and two checksums. Messages of an assembly are whole units of 64 bytes
 */
-typedef long long Formula(const Task *, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls);
+typedef long long Formula(const Task *, MuonExchangeMode mode, long *calls);
 
 static long long LayerBytes(const Task *task, PetscInt l)
 {
@@ -86,16 +85,16 @@ static long long UpBytes(const Task *task, long long bytes)
 }
 
 /* Sums and gathers send the same */
-static long long ReplicatedFormula(const Task *task, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls)
+static long long ReplicatedFormula(const Task *task, MuonExchangeMode mode, long *calls)
 {
   return AgreementBytes(calls) + UpBytes(task, SumBytes(task, calls));
 }
 
 /* New weights go down; what an owner gathers of its own stays where it is */
-static long long OwnersFormula(const Task *task, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls)
+static long long OwnersFormula(const Task *task, MuonExchangeMode mode, long *calls)
 {
   *calls += (long)task->n;
-  return ReplicatedFormula(task, rank, size, mode, calls) + OwnedBytes(task, rank) - (mode == MUON_EXCHANGE_MODE_GATHER ? UpBytes(task, OwnedBytes(task, rank)) : 0);
+  return ReplicatedFormula(task, mode, calls) + OwnedBytes(task, rank) - (mode == MUON_EXCHANGE_MODE_GATHER ? UpBytes(task, OwnedBytes(task, rank)) : 0);
 }
 
 static long long Padded(long long bytes)
@@ -121,35 +120,35 @@ static long long AssemblyBytes(const Task *task, long *calls)
   const PetscMPIInt s = task->shard, me = task->position;
   const MuonGroup   group = task->muon->group[0];
   long long         bytes = 0, *to, *from;
-  const PetscInt    chunk = group->assembly->chunk;
+  const PetscInt    chunk = group->server->assembly->chunk;
   PetscBool         owners;
 
   PetscCallAbort(PETSC_COMM_SELF, PetscMalloc2(s, &to, s, &from));
-  for (PetscInt k = 0; k < group->nitems; k += chunk) {
+  for (PetscInt k = 0; k < group->server->nitems; k += chunk) {
     long long all = 0;
 
     PetscCallAbort(PETSC_COMM_SELF, PetscArrayzero(to, s));
     PetscCallAbort(PETSC_COMM_SELF, PetscArrayzero(from, s));
-    owners = group->item[k].kind == MUON_ASSEMBLY_OWNER ? PETSC_TRUE : PETSC_FALSE;
-    for (PetscInt i = k; i < PetscMin(k + chunk, group->nitems); i++) {
-      const PetscMPIInt owner = group->assembly->owner[i];
+    owners = group->server->item[k].kind == MUON_ASSEMBLY_OWNER ? PETSC_TRUE : PETSC_FALSE;
+    for (PetscInt i = k; i < PetscMin(k + chunk, group->server->nitems); i++) {
+      const PetscMPIInt owner = group->server->assembly->owner[i];
       PetscInt          l     = 0;
 
-      while (task->layer[l] != group->item[i].shard->layer) l++;
+      while (task->layer[l] != group->server->item[i].shard->layer) l++;
       if (owners == PETSC_FALSE) all += RowBytes(task, l, me);
       else if (owner != me) to[owner] += RowBytes(task, l, me);
       for (PetscMPIInt r = 0; r < s && owners == PETSC_TRUE && owner == me; r++) from[r] += r == me ? 0 : RowBytes(task, l, r);
     }
     for (PetscMPIInt r = 0; r < s; r++) bytes += Padded(to[r]) + Padded(from[r]);
     bytes += Padded(all);
-    *calls += owners == PETSC_TRUE ? 2 : 1;
+    *calls += owners ? 2 : 1;
   }
   PetscCallAbort(PETSC_COMM_SELF, PetscFree2(to, from));
   return bytes;
 }
 
 /* Whole gradients are summed inside of a worker */
-static long long ShardedFormula(const Task *task, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls)
+static long long ShardedFormula(const Task *task, MuonExchangeMode mode, long *calls)
 {
   long long bytes = AgreementBytes(calls) + SumBytes(task, calls) + AssemblyBytes(task, calls), down = 0;
 
@@ -167,9 +166,9 @@ static long long ShardedFormula(const Task *task, PetscMPIInt rank, PetscMPIInt 
 }
 
 /* And the rows of new weights are gathered */
-static long long RowsFormula(const Task *task, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls)
+static long long RowsFormula(const Task *task, MuonExchangeMode mode, long *calls)
 {
-  long long bytes = ShardedFormula(task, rank, size, mode, calls);
+  long long bytes = ShardedFormula(task, mode, calls);
 
   *calls += (long)task->n;
   for (PetscInt l = 0; l < task->n; l++) bytes += RowBytes(task, l, task->position);
@@ -235,18 +234,10 @@ static PetscErrorCode FillGradients(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionBeginUser;
   *loss = 0;
   for (PetscInt l = 0; l < task->n; l++) {
-    Mat          G;
-    PetscScalar *g;
-    PetscInt     m, n;
+    Mat G;
 
     PetscCall(MuonLayerGetGradient(task->layer[l], &G));
-    PetscCall(MatGetSize(G, &m, &n)); /* whole, also of sharded weights */
-    PetscCall(MatDenseGetArrayWrite(G, &g));
-    for (PetscInt e = 0; e < m * n; e++) {
-      task->random = task->random * 6364136223846793005ULL + 1442695040888963407ULL;
-      g[e]         = (PetscReal)(task->random >> 33) / (PetscReal)2147483648.0 - (PetscReal)0.5;
-    }
-    PetscCall(MatDenseRestoreArrayWrite(G, &g));
+    PetscCall(FillMat(G, &task->random)); /* whole, also of sharded weights */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -254,13 +245,10 @@ static PetscErrorCode FillGradients(Muon muon, PetscReal *loss, void *ctx)
 /* Options of the row go before those of the command line. All layers of the model, or one of them */
 static PetscErrorCode TaskCreate(const char options[], PetscMPIInt shard, PetscInt blocks, PetscInt width, PetscInt one, Task *task)
 {
-  PetscMPIInt rank, size;
-  PetscBool   rows;
-  char       *all;
+  PetscBool rows;
+  char     *all;
 
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   task->shard    = shard == ALL ? size : PetscMax(shard, 1);
   task->position = rank % task->shard;
   task->n        = one >= 0 ? 1 : BLOCK_LAYERS * blocks;
@@ -278,7 +266,7 @@ static PetscErrorCode TaskCreate(const char options[], PetscMPIInt shard, PetscI
   /* Of layers in rows the state alone is cut: each rank has the whole matrix */
   PetscCall(PetscStrrstr(options, "_type rows", &all));
   rows = all != NULL ? PETSC_TRUE : PETSC_FALSE;
-  PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rows == PETSC_TRUE ? rank : rank / task->shard, rank, &task->worker));
+  PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rows ? rank : rank / task->shard, rank, &task->worker));
   for (PetscInt l = 0; l < task->n; l++) {
     char         name[32];
     PetscScalar *w;
@@ -314,12 +302,10 @@ static PetscErrorCode BareRound(const Task *task, PetscBool rows, MuonExchangeMo
 {
   const MuonArray state = MuonShardStateShape(&task->muon->group[0]->shard[0]);
   MPI_Datatype    type  = rows ? MPIU_SCALAR : state.precision == MUON_SINGLE ? MPI_FLOAT : MPI_DOUBLE;
-  PetscMPIInt     rank, size, *counts, owner;
+  PetscMPIInt    *counts, owner;
   PetscScalar    *w;
 
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscMalloc1(2 * size, &counts));
   for (PetscInt l = 0; l < task->n && in[l] == NULL; l++) {
     PetscCall(PetscCalloc1(LayerBytes(task, l), (char **)&in[l]));
@@ -363,11 +349,9 @@ static PetscErrorCode ReadEvents(PetscLogDouble seconds[])
   PetscFunctionBeginUser;
   PetscCall(PetscArrayzero(seconds, PHASES));
   for (size_t e = 0; e < PETSC_STATIC_ARRAY_LENGTH(Events); e++) {
-    PetscLogEvent      event;
     PetscEventPerfInfo info;
 
-    PetscCall(PetscLogEventGetId(Events[e], &event));
-    PetscCall(PetscLogEventGetPerfInfo(0, event, &info));
+    PetscCall(ReadEvent(Events[e], &info));
     seconds[EventsPhase[e]] += info.time;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -377,11 +361,9 @@ static PetscErrorCode ReadEvents(PetscLogDouble seconds[])
 static PetscErrorCode GetBalance(const Task *task, PetscLogDouble *balance)
 {
   PetscLogDouble work = 0, most, all;
-  PetscMPIInt    rank, size, owner;
+  PetscMPIInt    owner;
 
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (PetscInt l = 0; l < task->n && task->shard == 1; l++) {
     PetscLogDouble flops;
 
@@ -389,11 +371,11 @@ static PetscErrorCode GetBalance(const Task *task, PetscLogDouble *balance)
     PetscCall(MuonLayerGetFlops(task->layer[l], &flops));
     if (owner == rank || owner < 0) work += flops;
   }
-  for (PetscInt i = 0; task->shard > 1 && i < task->muon->group[0]->nitems; i++) {
-    const MuonItem *item = &task->muon->group[0]->item[i];
+  for (PetscInt i = 0; task->shard > 1 && i < task->muon->group[0]->server->nitems; i++) {
+    const MuonItem *item = &task->muon->group[0]->server->item[i];
     PetscLogDouble  flops;
 
-    owner = task->muon->group[0]->assembly->owner[i];
+    owner = task->muon->group[0]->server->assembly->owner[i];
     PetscCall(MuonLayerGetFlops(item->shard->layer, &flops));
     if (item->kind == MUON_ASSEMBLY_ALLGATHER || owner == task->position) work += flops;
   }
@@ -418,29 +400,25 @@ static PetscErrorCode GetState(const Task *task, PetscLogDouble *state)
 /* Apart: an optimizer for each layer, so that messages go layer by layer */
 static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, PetscInt steps, PetscBool apart, Result *result)
 {
-  const PetscInt      parts = apart == PETSC_TRUE ? BLOCK_LAYERS * blocks : 1;
-  const PetscBool     rows = run->formula == RowsFormula ? PETSC_TRUE : PETSC_FALSE, bare = apart == PETSC_FALSE && run->formula != NULL && run->formula != ShardedFormula ? PETSC_TRUE : PETSC_FALSE;
-  void              **memory;
-  MPI_Request        *request;
-  Task               *task;
-  MuonExchange        exchange;
-  MuonExchangeType    type;
-  MuonExchangeMode    mode;
-  PetscMPIInt         rank, size;
-  PetscReal          *times;
-  PetscBool           priced;
-  PetscLogDouble      before[PHASES], after[PHASES];
-  MuonConvergedReason reason;
-  long                calls = 0;
-  long long           bytes[2];
+  const PetscInt   parts = apart ? BLOCK_LAYERS * blocks : 1;
+  const PetscBool  rows = run->formula == RowsFormula ? PETSC_TRUE : PETSC_FALSE, bare = apart == PETSC_FALSE && run->formula != NULL && run->formula != ShardedFormula ? PETSC_TRUE : PETSC_FALSE;
+  void           **memory;
+  MPI_Request     *request;
+  Task            *task;
+  MuonExchange     exchange;
+  MuonExchangeType type;
+  MuonExchangeMode mode;
+  PetscReal       *times;
+  PetscBool        priced;
+  PetscLogDouble   before[PHASES], after[PHASES];
+  long             calls = 0;
+  long long        bytes[2];
 
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(result, sizeof(*result)));
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscCalloc1(parts, &task));
   for (PetscInt p = 0; p < parts; p++) {
-    PetscCall(TaskCreate(run->options, run->shard, blocks, width, apart == PETSC_TRUE ? p : -1, &task[p]));
+    PetscCall(TaskCreate(run->options, run->shard, blocks, width, apart ? p : -1, &task[p]));
     PetscCall(MuonStep(task[p].muon));
   }
   PetscCall(MuonGetExchange(task[0].muon, &exchange));
@@ -450,7 +428,7 @@ static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, P
   for (PetscInt p = 0; p < parts; p++) PetscCall(MuonStep(task[p].muon));
   bytes[0] = mpicount.sent;
   bytes[1] = 0;
-  for (PetscInt p = 0; p < parts && run->formula != NULL; p++) bytes[1] += (*run->formula)(&task[p], rank, size, mode, &calls);
+  for (PetscInt p = 0; p < parts && run->formula != NULL; p++) bytes[1] += (*run->formula)(&task[p], mode, &calls);
   /* Checks of a debugging PETSc are among the others, whose bytes do not count */
   for (int k = 0; k < MPICOUNT_OTHER; k++) result->calls += mpicount.calls[k];
   PetscCheck(run->formula == NULL || (bytes[0] == bytes[1] && result->calls == calls), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %ld calls with %lld bytes, and the formula gives %ld with %lld", run->name, result->calls, bytes[0], calls, bytes[1]);
@@ -484,7 +462,7 @@ static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, P
 
     PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
     PetscCall(ReadEvents(before));
-    for (PetscInt p = 0; p < parts; p++) PetscCall(MuonStep(task[p].muon));
+    for (PetscInt p = 0; p < parts; p++) PetscCall(StepOnce(task[p].muon));
     PetscCall(ReadEvents(after));
     for (PetscInt p = 0; p < PHASES; p++) after[p] -= before[p];
     /* Who waits for others does it in the exchange: the rank that is there last waits least */
@@ -495,8 +473,6 @@ static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, P
     times[EXCHANGE * steps + s] = (PetscReal)least;
     times[PHASES * steps + s]   = (PetscReal)most;
     if (bare) PetscCall(BareRound(&task[0], rows, mode, memory, memory + task[0].n, request, &times[(PHASES + 1) * steps + s]));
-    PetscCall(MuonGetConvergedReason(task[0].muon, &reason));
-    PetscCheck(reason >= 0, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "%s, step %" PetscInt_FMT ": %s", run->name, s, MuonConvergedReasons[reason]);
   }
   for (PetscInt p = 0; p < PHASES; p++) PetscCall(Median(steps, times + p * steps, &result->seconds[p]));
   PetscCall(Median(steps, times + PHASES * steps, &result->oracle));
@@ -520,43 +496,36 @@ static int BySeconds(const void *a, const void *b)
 static PetscErrorCode PrintResults(PetscInt n, PetscInt repetitions, const Run *const run[], const Result all[])
 {
   PetscLogDouble replicated = 0;
-  PetscMPIInt    size;
   Result        *result;
 
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscMalloc1(n, &result));
   for (PetscInt r = 0; r < n; r++) result[r] = all[r * repetitions + repetitions / 2];
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "rows, sharded, hybrid: rounds, bytes on a link and predictions are of the exchange across workers alone\n"));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %-8s %6s %12s %12s %7s %12s %9s %8s\n", "bytes", "is", "calls", "by formula", "counted", "rounds", "on a link", "state", "balance"));
+  Print("rows, sharded, hybrid: rounds, bytes on a link and predictions are of the exchange across workers alone\n");
+  Print("%-20s %-8s %6s %12s %12s %7s %12s %9s %8s\n", "bytes", "is", "calls", "by formula", "counted", "rounds", "on a link", "state", "balance");
   for (PetscInt r = 0; r < n; r++) {
     char formula[32] = "-";
 
     if (run[r]->formula != NULL) PetscCall(PetscSNPrintf(formula, sizeof(formula), "%lld", result[r].formula));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %-8s %6ld %12s %12lld %7.0f %12.0f %9.2f %8.3f\n", run[r]->name, run[r]->published, result[r].calls, formula, result[r].bytes, result[r].rounds, result[r].link, result[r].state, result[r].balance));
+    Print("%-20s %-8s %6ld %12s %12lld %7.0f %12.0f %9.2f %8.3f\n", run[r]->name, run[r]->published, result[r].calls, formula, result[r].bytes, result[r].rounds, result[r].link, result[r].state, result[r].balance);
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %10s %10s %10s %7s %11s %10s %7s %7s %8s | %10s %10s %10s %7s\n", "seconds", "step", "fastest", "slowest", "saved", "Gflops/rank", "oracle", "oracle", "update", "exchange", "exchange", "predicted",
-                        "by trees", "off"));
+  Print("%-20s %10s %10s %10s %7s %11s %10s %7s %7s %8s | %10s %10s %10s %7s\n", "seconds", "step", "fastest", "slowest", "saved", "Gflops/rank", "oracle", "oracle", "update", "exchange", "exchange", "predicted", "by trees", "off");
   for (PetscInt r = 0; r < n; r++) {
     const PetscLogDouble *seconds = result[r].seconds, step = seconds[STEP], *predicted = result[r].predicted;
     const int             whole = run[r]->whole > 0 ? size >= 4 : run[r]->whole < 0 ? size < 4 : 0;
 
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %10.6f %10.6f %10.6f %6.1f%% %11.2f %10.6f %6.1f%% %6.1f%% %7.1f%% |", run[r]->name, step, all[r * repetitions].seconds[STEP], all[(r + 1) * repetitions - 1].seconds[STEP],
-                          100 * (1 - step / result[0].seconds[STEP]), result[r].flops / step / size / 1e9, result[r].oracle, 100 * result[r].oracle / step, 100 * seconds[UPDATE] / step, 100 * seconds[EXCHANGE] / step));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %10.6f %10.6f %10.6f %6.1f%%\n", seconds[EXCHANGE], predicted[0], predicted[1], 100 * (predicted[whole] / seconds[EXCHANGE] - 1)));
+    Print("%-20s %10.6f %10.6f %10.6f %6.1f%% %11.2f %10.6f %6.1f%% %6.1f%% %7.1f%% |", run[r]->name, step, all[r * repetitions].seconds[STEP], all[(r + 1) * repetitions - 1].seconds[STEP], 100 * (1 - step / result[0].seconds[STEP]),
+          result[r].flops / step / size / 1e9, result[r].oracle, 100 * result[r].oracle / step, 100 * seconds[UPDATE] / step, 100 * seconds[EXCHANGE] / step);
+    Print(" %10.6f %10.6f %10.6f %6.1f%%\n", seconds[EXCHANGE], predicted[0], predicted[1], 100 * (predicted[whole] / seconds[EXCHANGE] - 1));
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %10s %10s %7s  aim: at most 1.3\n", "beside MPI", "exchange", "bare calls", "ratio"));
+  Print("%-20s %10s %10s %7s  aim: at most 1.3\n", "beside MPI", "exchange", "bare calls", "ratio");
   for (PetscInt r = 0; r < n; r++) {
-    if (result[r].bare > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %10.6f %10.6f %7.2f\n", run[r]->name, result[r].seconds[EXCHANGE], result[r].bare, result[r].seconds[EXCHANGE] / result[r].bare));
+    if (result[r].bare > 0) Print("%-20s %10.6f %10.6f %7.2f\n", run[r]->name, result[r].seconds[EXCHANGE], result[r].bare, result[r].seconds[EXCHANGE] / result[r].bare);
   }
   for (PetscInt r = 0; r < n; r++) {
-    PetscBool all, one;
-
-    PetscCall(PetscStrncmp(run[r]->name, "replicated allreduce", 20, &all));
-    PetscCall(PetscStrcmp(run[r]->name, "layerwise reduce", &one));
-    if (all == PETSC_TRUE) replicated = result[r].oracle;
-    if (one == PETSC_TRUE && replicated > 0)
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "oracles of layerwise take %.3f of the time of those of replicated; aim on 2 ranks: at most 0.55%s\n", result[r].oracle / replicated, size == 2 && result[r].oracle > 0.55 * replicated ? ", MISSED" : ""));
+    if (strncmp(run[r]->name, "replicated allreduce", 20) == 0) replicated = result[r].oracle;
+    if (strcmp(run[r]->name, "layerwise reduce") == 0 && replicated > 0)
+      Print("oracles of layerwise take %.3f of the time of those of replicated; aim on 2 ranks: at most 0.55%s\n", result[r].oracle / replicated, size == 2 && result[r].oracle > 0.55 * replicated ? ", MISSED" : "");
   }
   PetscCall(PetscFree(result));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -565,12 +534,9 @@ static PetscErrorCode PrintResults(PetscInt n, PetscInt repetitions, const Run *
 /* A row for each run behind what the file has, for figures over several numbers of ranks */
 static PetscErrorCode WriteResults(const char path[], PetscBool apart, PetscInt n, PetscInt repetitions, const Run *const run[], const Result all[])
 {
-  PetscMPIInt rank, size;
-  int         failed = 0;
+  int failed = 0;
 
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   if (rank == 0) {
     FILE *file = fopen(path, "a");
 
@@ -578,8 +544,8 @@ static PetscErrorCode WriteResults(const char path[], PetscBool apart, PetscInt 
     for (PetscInt r = 0; r < n && failed == 0; r++) {
       const Result *result = &all[r * repetitions + repetitions / 2];
 
-      if (fprintf(file, "%d,%s,%s,%g,%g,%g,%g,%g,%lld\n", size, run[r]->name, apart == PETSC_TRUE ? "layer by layer" : "packed", result->seconds[STEP], all[r * repetitions].seconds[STEP], all[(r + 1) * repetitions - 1].seconds[STEP],
-                  result->seconds[EXCHANGE], result->predicted[0], result->bytes) < 0)
+      if (fprintf(file, "%d,%s,%s,%g,%g,%g,%g,%g,%lld\n", size, run[r]->name, apart ? "layer by layer" : "packed", result->seconds[STEP], all[r * repetitions].seconds[STEP], all[(r + 1) * repetitions - 1].seconds[STEP], result->seconds[EXCHANGE],
+                  result->predicted[0], result->bytes) < 0)
         failed = 1;
     }
     if (file != NULL && fclose(file) != 0) failed = 1;
@@ -591,42 +557,35 @@ static PetscErrorCode WriteResults(const char path[], PetscBool apart, PetscInt 
 
 int main(int argc, char **argv)
 {
-  PetscInt    blocks = 2, width = 128, steps = 5, repetitions = 1, n = 0;
-  char        chosen[256] = "", csv[PETSC_MAX_PATH_LEN] = "";
-  PetscBool   apart = PETSC_FALSE;
-  const Run  *run[PETSC_STATIC_ARRAY_LENGTH(Runs)];
-  Result     *result;
-  PetscMPIInt size;
+  PetscInt   blocks = 2, width = 128, steps = 5, repetitions = 1, n = 0;
+  char       chosen[256] = "", csv[PETSC_MAX_PATH_LEN] = "";
+  PetscBool  apart = PETSC_FALSE;
+  const Run *run[PETSC_STATIC_ARRAY_LENGTH(Runs)];
+  Result    *result;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscLogDefaultBegin());
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(BenchmarkInitialize(&argc, &argv, help));
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Benchmark of exchanges", NULL);
-  PetscCall(PetscOptionsInt("-benchmark_blocks", "Blocks of the model, six matrices each", NULL, blocks, &blocks, NULL));
-  PetscCall(PetscOptionsInt("-benchmark_width", "Its width", NULL, width, &width, NULL));
-  PetscCall(PetscOptionsInt("-benchmark_steps", "Steps that are timed", NULL, steps, &steps, NULL));
-  PetscCall(PetscOptionsInt("-benchmark_repetitions", "Times that all runs are made, one after another", NULL, repetitions, &repetitions, NULL));
-  PetscCall(PetscOptionsString("-benchmark_runs", "Runs whose names begin so, or so; those of votes where they are named", NULL, chosen, chosen, sizeof(chosen), NULL));
+  OptionCount("-benchmark_blocks", "Blocks of the model, six matrices each", blocks);
+  OptionCount("-benchmark_width", "Its width", width);
+  OptionCount("-benchmark_steps", "Steps that are timed", steps);
+  OptionCount("-benchmark_repetitions", "Times that all runs are made, one after another", repetitions);
+  OptionString("-benchmark_runs", "Runs whose names begin so, or so; those of votes where they are named", chosen);
   PetscCall(PetscOptionsBool("-benchmark_apart", "Messages go layer by layer: an optimizer for each", NULL, apart, &apart, NULL));
-  PetscCall(PetscOptionsString("-benchmark_csv", "File that gets a row for each run behind what it has", NULL, csv, csv, sizeof(csv), NULL));
+  OptionString("-benchmark_csv", "File that gets a row for each run behind what it has", csv);
   PetscOptionsEnd();
-  PetscCheck(blocks >= 1 && width >= 1 && steps >= 1 && repetitions >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
-             "-benchmark_blocks %" PetscInt_FMT " -benchmark_width %" PetscInt_FMT " -benchmark_steps %" PetscInt_FMT " -benchmark_repetitions %" PetscInt_FMT ": expected at least 1", blocks, width, steps, repetitions);
   PetscCall(PetscCommDuplicate(PETSC_COMM_WORLD, &mpicount_ignored, NULL));
   PetscCall(ReportBlas());
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%d ranks, %" PetscInt_FMT " blocks of width %" PetscInt_FMT ", scalars of %d bytes; median of %" PetscInt_FMT " repetitions, each the median of %" PetscInt_FMT " steps\n", size, blocks, width,
-                        (int)sizeof(PetscScalar), repetitions, steps));
+  Print("%d ranks, %" PetscInt_FMT " blocks of width %" PetscInt_FMT ", scalars of %d bytes; median of %" PetscInt_FMT " repetitions, each the median of %" PetscInt_FMT " steps\n", size, blocks, width, (int)sizeof(PetscScalar), repetitions, steps);
   for (size_t r = 0; r < PETSC_STATIC_ARRAY_LENGTH(Runs); r++) {
-    PetscBool wanted = PETSC_FALSE, votes;
+    int wanted = 0;
 
-    PetscCall(PetscStrncmp(Runs[r].name, "sign", 4, &votes));
-    if (votes == PETSC_TRUE && chosen[0] == '\0') continue;
-    for (const char *name = chosen; name != NULL && wanted == PETSC_FALSE; name = strchr(name, ',')) {
+    if (strncmp(Runs[r].name, "sign", 4) == 0 && chosen[0] == '\0') continue;
+    for (const char *name = chosen; name != NULL && !wanted; name = strchr(name, ',')) {
       name += name[0] == ',' ? 1 : 0;
-      PetscCall(PetscStrncmp(Runs[r].name, name, strcspn(name, ","), &wanted));
+      wanted = strncmp(Runs[r].name, name, strcspn(name, ",")) == 0;
     }
-    if (wanted == PETSC_TRUE && (Runs[r].shard <= 0 || size % Runs[r].shard == 0)) run[n++] = &Runs[r];
+    if (wanted && (Runs[r].shard <= 0 || size % Runs[r].shard == 0)) run[n++] = &Runs[r];
   }
   PetscCheck(n > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_runs %s: no run's name begins so", chosen);
   PetscCall(PetscMalloc1(n * repetitions, &result));
@@ -651,7 +610,7 @@ int main(int argc, char **argv)
     nsize: {{2 4 8}}
     timeoutfactor: 3
     args: -benchmark_width 8 -benchmark_steps 1
-    filter: sed -n '/^bytes /,$p' | sed '/^oracles/d' | cut -c 1-20 | sed 's/ *$//'
+    filter: sed -n '/^bytes /,$p' | sed '/^oracles/d' | cut -c 1-20 | LC_ALL=C sort | uniq -c | sed 's/ *$//'
 
   # Votes, and messages layer by layer, which obey the formulas too
   test:

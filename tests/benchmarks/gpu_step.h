@@ -115,14 +115,11 @@ static inline void NewtonSchulzBatch(const MuonKernelReal *real, size_t m, size_
   for (size_t k = 0; k < count; k++) real->store(m, n, 1, Y + k * bytes, m, to, Q[k], m);
 }
 
-static inline void NewtonSchulzOf(const MuonKernelReal *real, size_t m, size_t n, StepNorm of, MuonPrecision from, const void *G, MuonPrecision to, void *Q)
-{
-  NewtonSchulzBatch(real, m, n, 1, &of, from, &G, to, &Q);
-}
-
 static inline void NewtonSchulz(const MuonKernelReal *real, size_t m, size_t n, MuonPrecision from, const void *G, MuonPrecision to, void *Q)
 {
-  NewtonSchulzOf(real, m, n, NormOf(m, n, from, G), from, G, to, Q);
+  const StepNorm of = NormOf(m, n, from, G);
+
+  NewtonSchulzBatch(real, m, n, 1, &of, from, &G, to, &Q);
 }
 
 /* What a worker that is the server too keeps of a layer, and its messages on the host */
@@ -132,6 +129,8 @@ typedef struct {
   void          *mean, *square, *newmean, *newsquare; /* where AdamW moves it, else NULL */
   unsigned char *bits, *down;
   float         *values, *kept;
+  StepNorm       norm;
+  int            done;
 } StepLayer;
 
 static inline void StepLayerCreate(size_t m, size_t n, double ratio, int adamw, StepLayer *layer)
@@ -220,29 +219,28 @@ static inline int Before(const StepLayer *x, const StepLayer *y)
 /* Xnew of all layers becomes the factor of their sums, batch by batch, once all norms are known */
 static inline void Factors(const MuonKernelReal *real, int layers, StepLayer *layer)
 {
-  const void **G    = (const void **)calloc((size_t)layers, sizeof(*G));
-  void       **Q    = (void **)calloc((size_t)layers, sizeof(*Q));
-  StepNorm    *norm = (StepNorm *)calloc((size_t)layers, sizeof(*norm)), *of = (StepNorm *)calloc((size_t)layers, sizeof(*of));
-  char        *done = (char *)calloc((size_t)layers, 1);
+  const void **G  = (const void **)calloc((size_t)layers, sizeof(*G));
+  void       **Q  = (void **)calloc((size_t)layers, sizeof(*Q));
+  StepNorm    *of = (StepNorm *)calloc((size_t)layers, sizeof(*of));
 
-  for (int l = 0; l < layers; l++) {
-    done[l] = layer[l].mean != NULL;
-    if (!done[l]) norm[l] = NormOf(layer[l].m, layer[l].n, MUON_SINGLE, layer[l].sum);
+  for (StepLayer *x = layer; x < layer + layers; x++) {
+    x->done = x->mean != NULL;
+    if (!x->done) x->norm = NormOf(x->m, x->n, MUON_SINGLE, x->sum);
   }
   for (;;) {
     const StepLayer *first = NULL;
     size_t           count = 0, s, most, size;
 
-    for (int l = 0; l < layers; l++) {
-      if (!done[l] && (first == NULL || Before(&layer[l], first))) first = &layer[l];
+    for (StepLayer *x = layer; x < layer + layers; x++) {
+      if (!x->done && (first == NULL || Before(x, first))) first = x;
     }
     if (first == NULL) break;
-    for (int l = 0; l < layers; l++) {
-      if (done[l] || layer[l].m != first->m || layer[l].n != first->n) continue;
-      done[l]    = 1;
-      of[count]  = norm[l];
-      G[count]   = layer[l].sum;
-      Q[count++] = layer[l].Xnew;
+    for (StepLayer *x = layer; x < layer + layers; x++) {
+      if (x->done || x->m != first->m || x->n != first->n) continue;
+      x->done    = 1;
+      of[count]  = x->norm;
+      G[count]   = x->sum;
+      Q[count++] = x->Xnew;
     }
     s    = Least(first->m, first->n);
     most = Least(BATCH, BATCH_BYTES / (2 * (first->m * first->n + s * s) * real->size));
@@ -251,13 +249,10 @@ static inline void Factors(const MuonKernelReal *real, int layers, StepLayer *la
       const size_t batches = (count - at + most - 1) / most;
 
       size = (count - at + batches - 1) / batches;
-      if (size > 1) NewtonSchulzBatch(real, first->m, first->n, size, of + at, MUON_SINGLE, G + at, MUON_SINGLE, Q + at);
-      else NewtonSchulzOf(real, first->m, first->n, of[at], MUON_SINGLE, G[at], MUON_SINGLE, Q[at]);
+      NewtonSchulzBatch(real, first->m, first->n, size, of + at, MUON_SINGLE, G + at, MUON_SINGLE, Q + at);
     }
   }
-  free(done);
   free(of);
-  free(norm);
   free(Q);
   free(G);
 }
@@ -267,20 +262,14 @@ static inline void StepMany(const MuonKernelReal *real, int layers, StepLayer *l
 {
   const MuonKernels *kernels = MuonKernelsGet(MUON_SINGLE, MUON_DEVICE);
 
-  for (int l = 0; l < layers; l++) {
-    StepLayer *x = &layer[l];
-
+  for (StepLayer *x = layer; x < layer + layers; x++) {
     if (x->mean != NULL) (void)kernels->AdamW(x->m, x->n, x->sum, x->m, 0.9, 0.95, 1e-8, 0, 0.1, 0.05, 0.02, 1, x->mean, x->square, x->X, x->m, x->newmean, x->newsquare, x->Xnew, x->m);
   }
   Factors(real, layers, layer);
-  for (int l = 0; l < layers; l++) {
-    StepLayer *x = &layer[l];
-
+  for (StepLayer *x = layer; x < layer + layers; x++) {
     if (x->mean == NULL) (void)kernels->Dot(x->m, x->n, x->sum, x->m, x->Xnew, x->m);
   }
-  for (int l = 0; l < layers; l++) {
-    StepLayer *x = &layer[l];
-
+  for (StepLayer *x = layer; x < layer + layers; x++) {
     if (x->mean == NULL) (void)kernels->Momentum(x->m, x->n, 1, x->X, x->m, -0.02, x->Xnew, x->m, x->Xnew, x->m);
   }
 }
@@ -289,21 +278,14 @@ static inline void Step(const MuonKernelReal *real, int layers, StepLayer *layer
 {
   const MuonKernels *kernels = MuonKernelsGet(MUON_SINGLE, MUON_DEVICE);
 
-  for (int l = 0; l < layers; l++) {
-    StepLayer *x = &layer[l];
-
-    if (x->mean != NULL) continue;
-    (void)kernels->Momentum(x->m, x->n, 0.9, x->M, x->m, 0.1, x->G, x->m, x->T, x->m);
+  for (StepLayer *x = layer; x < layer + layers; x++) {
+    if (x->mean == NULL) (void)kernels->Momentum(x->m, x->n, 0.9, x->M, x->m, 0.1, x->G, x->m, x->T, x->m);
   }
-  for (int l = 0; l < layers; l++) {
-    StepLayer *x = &layer[l];
-
+  for (StepLayer *x = layer; x < layer + layers; x++) {
     if (x->mean != NULL) StepWhole(x, 1, x->G, x->values);
     else (void)kernels->Top(x->m, x->n, x->T, x->m, x->Gj, x->m, x->count, x->bits, x->values, NULL);
   }
-  for (int l = 0; l < layers; l++) {
-    StepLayer *x = &layer[l];
-
+  for (StepLayer *x = layer; x < layer + layers; x++) {
     if (x->mean != NULL) {
       StepWhole(x, 0, x->sum, x->values);
       continue;
@@ -313,15 +295,11 @@ static inline void Step(const MuonKernelReal *real, int layers, StepLayer *layer
     kernels->Axpby(x->m, x->n, 1, x->Gs, x->m, 1, x->sum, x->m);
   }
   StepMany(real, layers, layer);
-  for (int l = 0; l < layers; l++) {
-    StepLayer *x = &layer[l];
-
+  for (StepLayer *x = layer; x < layer + layers; x++) {
     if (x->mean != NULL) StepWhole(x, 1, x->Xnew, x->kept);
     else (void)kernels->Top(x->m, x->n, x->Xnew, x->m, x->W, x->m, x->count, x->down, x->kept, NULL);
   }
-  for (int l = 0; l < layers; l++) {
-    StepLayer *x = &layer[l];
-
+  for (StepLayer *x = layer; x < layer + layers; x++) {
     StepSwap(&x->X, &x->Xnew);
     if (x->mean != NULL) {
       StepWhole(x, 0, x->W, x->kept);

@@ -4,27 +4,11 @@
 #include <petscmuon.h>
 #include <petscmuon/private/muoncompressorimpl.h>
 #include <math.h>
-#include "../parameters.h"
+#include <stdio.h>
+#include <string.h>
 
-typedef struct {
-  const char          *type;
-  PetscReal            ratio;
-  MuonCompressorValues values;
-  PetscInt             bits;
-  PetscBool            svd; /* decompositions: on the smaller matrix */
-} Row;
-
-#define SINGLE  MUON_COMPRESSOR_VALUES_SINGLE
-#define NATURAL MUON_COMPRESSOR_VALUES_NATURAL
-/* The rows of the table */
-#define TABLE2_ROWS \
-  {MUONCOMPRESSORIDENTITY, 1, SINGLE, 0, PETSC_FALSE}, {MUONCOMPRESSORNATURAL, 1, SINGLE, 0, PETSC_FALSE}, {MUONCOMPRESSORTOPK, (PetscReal)0.20, SINGLE, 0, PETSC_FALSE}, {MUONCOMPRESSORTOPK, (PetscReal)0.15, SINGLE, 0, PETSC_FALSE}, \
-    {MUONCOMPRESSORTOPK, (PetscReal)0.10, SINGLE, 0, PETSC_FALSE}, {MUONCOMPRESSORTOPK, (PetscReal)0.05, SINGLE, 0, PETSC_FALSE}, {MUONCOMPRESSORTOPK, (PetscReal)0.15, NATURAL, 0, PETSC_FALSE}, \
-    {MUONCOMPRESSORTOPK, (PetscReal)0.10, NATURAL, 0, PETSC_FALSE}, {MUONCOMPRESSORRANKK, (PetscReal)0.20, SINGLE, 0, PETSC_TRUE}, {MUONCOMPRESSORRANKK, (PetscReal)0.15, SINGLE, 0, PETSC_TRUE}, \
-    {MUONCOMPRESSORRANKK, (PetscReal)0.10, SINGLE, 0, PETSC_TRUE}, {MUONCOMPRESSORRANKK, (PetscReal)0.05, SINGLE, 0, PETSC_TRUE}, {MUONCOMPRESSORRANKK, (PetscReal)0.15, NATURAL, 0, PETSC_TRUE}, \
-  { \
-    MUONCOMPRESSORRANKK, (PetscReal)0.10, NATURAL, 0, PETSC_TRUE \
-  }
+/* Compressors by their names in the tables: type, ratio or bits, codec of the values where it is not that of singles */
+#define TABLE2_ROWS "identity", "natural", "topk 0.2", "topk 0.15", "topk 0.1", "topk 0.05", "topk 0.15 natural", "topk 0.1 natural", "rankk 0.2", "rankk 0.15", "rankk 0.1", "rankk 0.05", "rankk 0.15 natural", "rankk 0.1 natural"
 
 typedef struct {
   PetscInt rows, columns, count;
@@ -49,29 +33,17 @@ static double Normal(unsigned long long *state)
   return radius * cos(2 * 3.14159265358979324 * Uniform(state));
 }
 
-static PetscErrorCode CompressorCreate(const Row *row, MuonCompressor *c)
+static PetscErrorCode CompressorCreate(const char row[], MuonCompressor *c)
 {
+  char type[32] = "", number[32] = "1", values[32] = "single";
+
   PetscFunctionBeginUser;
+  (void)sscanf(row, "%31s %31s %31s", type, number, values);
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
-  PetscCall(MuonCompressorSetType(*c, row->type));
-  PetscCall(MuonCompressorSetRatio(*c, row->ratio));
-  PetscCall(MuonObjectSetParameter((PetscObject)(*c), "compressor_values", MuonCompressorValuesTypes[row->values]));
-  if (row->bits > 0) PetscCall(SetNumber((PetscObject)(*c), "compressor_bits", row->bits));
-  PetscCall(MuonObjectSetParameter((PetscObject)(*c), "compressor_paper_index_bits", "26"));
+  PetscCall(MuonCompressorSetType(*c, type));
+  PetscCall(MuonObjectSetParameter((PetscObject)*c, strcmp(values, "bits") == 0 ? "compressor_bits" : "compressor_ratio", number));
+  if (strcmp(values, "bits") != 0) PetscCall(MuonObjectSetParameter((PetscObject)*c, "compressor_values", values));
+  PetscCall(MuonObjectSetParameter((PetscObject)*c, "compressor_paper_index_bits", "26"));
   PetscCall(MuonCompressorSetFromOptions(*c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode RowName(const Row *row, size_t length, char name[])
-{
-  PetscBool plain;
-
-  PetscFunctionBeginUser;
-  if (row->bits > 0) PetscCall(PetscSNPrintf(name, length, "%s %" PetscInt_FMT " bits", row->type, row->bits));
-  else {
-    plain = row->ratio == 1 ? PETSC_TRUE : PETSC_FALSE;
-    if (plain == PETSC_TRUE) PetscCall(PetscSNPrintf(name, length, "%s", row->type));
-    else PetscCall(PetscSNPrintf(name, length, "%s %g%s%s", row->type, (double)row->ratio, row->values == SINGLE ? "" : " ", row->values == SINGLE ? "" : MuonCompressorValuesTypes[row->values]));
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,7 +5,6 @@ static char help[] = "Times every method for the polar factor beside the matrix 
                      "-lmo_polar_type adds a row called options with the keys of the command line. With several ranks the rows of each matrix are cut over them.\n\n";
 
 #include <petscmuon/private/muonpolarimpl.h>
-#include <petscmuon.h>
 #include <kernels/dense/muonpolarreal.h>
 #include "benchmark_common.h"
 #include "../polar_common.h"
@@ -25,28 +24,29 @@ PETSC_EXTERN void MUON_BLAS(d, geqrf, GEQRF)(const MuonBLASInt *, const MuonBLAS
 PETSC_EXTERN void MUON_BLAS(d, orgqr, ORGQR)(const MuonBLASInt *, const MuonBLASInt *, const MuonBLASInt *, double *, const MuonBLASInt *, const double *, double *, const MuonBLASInt *, MuonBLASInt *);
 
 typedef struct {
-  const char *name, *type, *options;
-  PetscBool   slow; /* only where it is asked for */
+  const char *name;
+  char        line[96]; /* as TestTune() has lines; that of the row of the command line is empty */
 } Method;
 
-/* A type of the list that has no line here gets one with its defaults */
-static const Method methods[] = {{"zolotarev-2", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 2", PETSC_FALSE},
-                                 {"zolotarev-3", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 3", PETSC_FALSE},
-                                 {"zolotarev-4", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 4", PETSC_FALSE},
-                                 {"zolotarev-3-bf16", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 3 -lmo_polar_zolotarev_interval 3e-3 -lmo_polar_precision bf16", PETSC_FALSE},
-                                 {"zolotarev-4-bf16", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 4 -lmo_polar_precision bf16", PETSC_FALSE},
-                                 {"zolotarev-4-double", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 4 -lmo_polar_precision double", PETSC_FALSE},
-                                 {"zolotarev-7", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 7 -lmo_polar_zolotarev_interval 3e-3 -lmo_polar_precision double", PETSC_FALSE},
-                                 {"kj", MUONPOLARNEWTONSCHULZ, "-lmo_polar_coefficients kj -lmo_polar_precision single", PETSC_FALSE},
-                                 {"kj-double", MUONPOLARNEWTONSCHULZ, "-lmo_polar_coefficients kj -lmo_polar_precision double", PETSC_FALSE},
-                                 {"kj-bf16", MUONPOLARNEWTONSCHULZ, "-lmo_polar_coefficients kj -lmo_polar_precision bf16", PETSC_FALSE},
-                                 {"polarexpress", MUONPOLARNEWTONSCHULZ, "-lmo_polar_coefficients polarexpress -lmo_polar_precision single", PETSC_FALSE},
-                                 {"polarexpress-bf16", MUONPOLARNEWTONSCHULZ, "-lmo_polar_coefficients polarexpress -lmo_polar_precision bf16", PETSC_FALSE},
-                                 {"gram", MUONPOLARGRAM, "", PETSC_FALSE},
-                                 {"gram-kj", MUONPOLARGRAM, "-lmo_polar_coefficients kj", PETSC_FALSE},
-                                 {"gram-bf16", MUONPOLARGRAM, "-lmo_polar_precision bf16", PETSC_FALSE},
-                                 {"qdwh", MUONPOLARQDWH, "", PETSC_FALSE},
-                                 {"svd", MUONPOLARSVD, "", PETSC_TRUE}};
+/* A type of the list that has no line here gets one with its defaults; the last is made where it is asked for */
+#define SLOW MUONPOLARSVD
+static const Method methods[] = {{"zolotarev-2", "type zolotarev zolotarev_poles 2"},
+                                 {"zolotarev-3", "type zolotarev zolotarev_poles 3"},
+                                 {"zolotarev-4", "type zolotarev zolotarev_poles 4"},
+                                 {"zolotarev-3-bf16", "type zolotarev zolotarev_poles 3 zolotarev_interval 3e-3 precision bf16"},
+                                 {"zolotarev-4-bf16", "type zolotarev zolotarev_poles 4 precision bf16"},
+                                 {"zolotarev-4-double", "type zolotarev zolotarev_poles 4 precision double"},
+                                 {"zolotarev-7", "type zolotarev zolotarev_poles 7 zolotarev_interval 3e-3 precision double"},
+                                 {"kj", "type newtonschulz coefficients kj precision single"},
+                                 {"kj-double", "type newtonschulz coefficients kj precision double"},
+                                 {"kj-bf16", "type newtonschulz coefficients kj precision bf16"},
+                                 {"polarexpress", "type newtonschulz coefficients polarexpress precision single"},
+                                 {"polarexpress-bf16", "type newtonschulz coefficients polarexpress precision bf16"},
+                                 {"gram", "type gram"},
+                                 {"gram-kj", "type gram coefficients kj"},
+                                 {"gram-bf16", "type gram precision bf16"},
+                                 {"qdwh", "type qdwh"},
+                                 {"svd", "type svd"}};
 
 typedef enum {
   SPECTRUM_GAUSSIAN,
@@ -96,10 +96,7 @@ static void ProductBF16(size_t bytes, PetscInt m, PetscInt k, PetscInt n, const 
 /* Operations a second, of all ranks together, of C (m x n) = A (m x k) B; bf16 has symmetric A only */
 static PetscErrorCode MeasureProduct(MuonPolarPrecision precision, PetscInt m, PetscInt k, PetscInt n, PetscLogDouble *rate)
 {
-  PetscMPIInt size;
-
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(MeasureProducts(precision == MUON_POLAR_PRECISION_BF16 ? ProductBF16 : Gemm, precision == MUON_POLAR_PRECISION_DOUBLE ? sizeof(double) : sizeof(float), m, k, n, REPETITIONS, rate));
   *rate *= size;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -222,45 +219,24 @@ static PetscErrorCode Judge(const Problem *problem, Row *row)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An object with the options of the method and no others, so that no row depends on the command line but that called options */
+/* An object with what the line says and nothing else, so that no row depends on the command line but that called options */
 static PetscErrorCode CreatePolar(const Method *method, MuonPolar *polar)
 {
-  PetscOptions options = NULL;
-  PetscInt     unused  = 0;
-
   PetscFunctionBeginUser;
-  PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, polar));
-  if (method->options != NULL) {
-    PetscCall(PetscOptionsCreate(&options));
-    PetscCall(PetscOptionsInsertString(options, method->options));
-    PetscCall(PetscObjectSetOptions((PetscObject)*polar, options));
-    PetscCall(MuonPolarSetType(*polar, method->type));
+  if (method->line[0] == '\0') PetscCall(TestMake(PETSC_COMM_WORLD, "", polar));
+  else {
+    PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, polar));
+    PetscCall(TestTune(*polar, "%s", method->line));
   }
-  PetscCall(MuonPolarSetFromOptions(*polar));
-  if (options != NULL) PetscCall(PetscOptionsAllUsed(options, &unused));
-  PetscCheck(unused == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Method %s: %" PetscInt_FMT " of the options %s mean nothing to it", method->name, unused, method->options);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DestroyPolar(MuonPolar *polar)
-{
-  PetscOptions options;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscObjectGetOptions((PetscObject)*polar, &options));
-  PetscCall(MuonPolarDestroy(polar));
-  PetscCall(PetscOptionsDestroy(&options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Dump(const Plan *plan, const Problem *problem, PetscInt shape, const Row *row)
 {
-  char        name[64];
-  TestOracle  oracle;
-  PetscMPIInt rank;
+  char       name[64];
+  TestOracle oracle;
 
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   if (plan->oracle[0] == '\0' || rank > 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSNPrintf(name, sizeof(name), "%s-", row != NULL ? row->name : "G"));
   PetscCall(PetscMemzero(&oracle, sizeof(oracle)));
@@ -276,8 +252,7 @@ static PetscErrorCode TimeMethod(const Plan *plan, PetscInt shape, Problem *prob
   MuonPolar      polar;
   MuonStatus     status;
   PetscReal     *times;
-  PetscLogDouble start, before, after, median;
-  PetscMPIInt    size;
+  PetscLogDouble before, after;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(row, sizeof(*row)));
@@ -286,30 +261,21 @@ static PetscErrorCode TimeMethod(const Plan *plan, PetscInt shape, Problem *prob
   PetscCall(MuonPolarGetPrecision(polar, &row->precision));
   PetscCall(MuonPolarGetFlops(polar, problem->m, problem->n, &row->promised));
   PetscCall(PetscMalloc1(plan->repetitions, &times));
-  for (PetscInt r = -1; r < plan->repetitions; r++) {
-    PetscReal seconds;
-
-    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-    PetscCall(PetscGetFlops(&before));
-    PetscCall(Now(&start));
-    PetscCall(MuonPolarApply(polar, problem->A.mat, problem->B.mat, &status));
-    PetscCall(Elapsed(start, &seconds));
-    PetscCall(PetscGetFlops(&after));
-    if (r >= 0) times[r] = seconds;
-  }
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  TIME(plan->repetitions, times, &row->seconds, PetscCall(PetscGetFlops(&before)); PetscCall(MuonPolarApply(polar, problem->A.mat, problem->B.mat, &status)));
+  PetscCall(PetscGetFlops(&after));
   row->flops = size == 1 ? after - before : row->promised;
   if (status == MUON_STATUS_OK) {
-    PetscCall(Median(plan->repetitions, times, &median));
-    row->seconds  = median;
     row->best     = (PetscLogDouble)times[0];
     row->products = problem->products[row->precision];
     PetscCall(TestGet(&problem->B, problem->Q));
     PetscCall(Judge(problem, row));
     PetscCall(Dump(plan, problem, shape, row));
-  } else PetscCall(PetscSNPrintf(row->note, sizeof(row->note), "failed: %s", MuonStatuses[status]));
+  } else {
+    row->seconds = 0;
+    PetscCall(PetscSNPrintf(row->note, sizeof(row->note), "failed: %s", MuonStatuses[status]));
+  }
   PetscCall(PetscFree(times));
-  PetscCall(DestroyPolar(&polar));
+  PetscCall(MuonPolarDestroy(&polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -401,7 +367,7 @@ static PetscErrorCode TimeTorch(const Plan *plan, PetscInt shape, Problem *probl
     line[strcspn(line, "\n")] = '\0';
     if (strncmp(line, "row ", 4) == 0 && problem->nrows < rows + 2) PetscCall(ReadTorchRow(plan, shape, problem, folder, line + 4, &problem->row[problem->nrows++]));
     else if (strncmp(line, "none ", 5) == 0) PetscCall(PetscStrncpy(row->note, line + 5, sizeof(row->note)));
-    else if (strncmp(line, "torch ", 6) == 0 && shape == 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s\n", line));
+    else if (strncmp(line, "torch ", 6) == 0 && shape == 0) Print("%s\n", line);
   }
   PetscCall(PetscPClose(PETSC_COMM_SELF, pipe));
   PetscCall(PetscRMTree(folder));
@@ -425,37 +391,34 @@ static PetscErrorCode PrintTable(const Plan *plan, const Problem *problem)
   const Row *torch[2] = {FindRow(problem, "torch-bf16"), FindRow(problem, "torch-single")};
 
   PetscFunctionBeginUser;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n%" PetscInt_FMT "x%" PetscInt_FMT ", %s; products:", problem->m, problem->n, Spectra[plan->spectrum]));
+  Print("\n%" PetscInt_FMT "x%" PetscInt_FMT ", %s; products:", problem->m, problem->n, Spectra[plan->spectrum]);
   for (int p = 0; p < PRECISIONS; p++) {
-    if (problem->products[p] > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %.1f GFLOP/s %s", problem->products[p] / 1e9, MuonPolarPrecisions[p]));
+    if (problem->products[p] > 0) Print(" %.1f GFLOP/s %s", problem->products[p] / 1e9, MuonPolarPrecisions[p]);
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n%-18s %-6s %10s %8s %8s %8s", "method", "kernel", "seconds", "GFLOP", "GFLOP/s", "of rate"));
+  Print("\n%-18s %-6s %10s %8s %8s %8s", "method", "kernel", "seconds", "GFLOP", "GFLOP/s", "of rate");
   for (int t = 0; t < 2; t++) {
-    if (torch[t] != NULL) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %8s", t == 0 ? "to bf16" : "to fp32"));
+    if (torch[t] != NULL) Print(" %8s", t == 0 ? "to bf16" : "to fp32");
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %10s %8s %9s\n", "1-GQ/nuc", "||Q||_2", "smallest"));
+  Print(" %10s %8s %9s\n", "1-GQ/nuc", "||Q||_2", "smallest");
   for (PetscInt i = 0; i < problem->nrows; i++) {
     const Row *row = &problem->row[i];
 
     if (row->seconds == 0) {
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", row->name, row->note));
+      Print("%s: %s\n", row->name, row->note);
       continue;
     }
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %-6s %10.6f %8.3f %8.1f %7.1f%%", row->name, MuonPolarPrecisions[row->precision], row->seconds, row->flops / 1e9, row->flops / 1e9 / row->seconds, 100 * row->flops / row->seconds / row->products));
+    Print("%-18s %-6s %10.6f %8.3f %8.1f %7.1f%%", row->name, MuonPolarPrecisions[row->precision], row->seconds, row->flops / 1e9, row->flops / 1e9 / row->seconds, 100 * row->flops / row->seconds / row->products);
     for (int t = 0; t < 2; t++) {
-      if (torch[t] != NULL) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %7.2fx", torch[t]->seconds / row->seconds));
+      if (torch[t] != NULL) Print(" %7.2fx", torch[t]->seconds / row->seconds);
     }
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %10.2e %8.5f %9.2e\n", row->gap, row->largest, row->smallest));
+    Print(" %10.2e %8.5f %9.2e\n", row->gap, row->largest, row->smallest);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode WriteCSV(const Plan *plan, const Problem *problem, FILE *file)
 {
-  PetscMPIInt size;
-
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (PetscInt i = 0; i < problem->nrows; i++) {
     const Row *row = &problem->row[i];
 
@@ -469,12 +432,10 @@ static PetscErrorCode WriteCSV(const Plan *plan, const Problem *problem, FILE *f
 
 static PetscErrorCode RunShape(const Plan *plan, PetscInt shape, FILE *csv)
 {
-  PetscBool   used[PRECISIONS] = {PETSC_TRUE, PETSC_FALSE, PETSC_FALSE};
-  Problem     problem;
-  PetscMPIInt size;
+  PetscBool used[PRECISIONS] = {PETSC_TRUE, PETSC_FALSE, PETSC_FALSE};
+  Problem   problem;
 
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscMemzero(&problem, sizeof(problem)));
   problem.m = plan->shape[shape][0];
   problem.n = plan->shape[shape][1];
@@ -485,7 +446,7 @@ static PetscErrorCode RunShape(const Plan *plan, PetscInt shape, FILE *csv)
     PetscCall(CreatePolar(&plan->method[i], &polar));
     PetscCall(MuonPolarGetPrecision(polar, &precision));
     used[precision] = PETSC_TRUE;
-    PetscCall(DestroyPolar(&polar));
+    PetscCall(MuonPolarDestroy(&polar));
   }
   PetscCall(PetscMalloc2(problem.m * problem.n, &problem.G, problem.m * problem.n, &problem.Q));
   PetscCall(FillMatrix(plan, &problem));
@@ -506,24 +467,14 @@ static PetscErrorCode RunShape(const Plan *plan, PetscInt shape, FILE *csv)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Run(const Plan *plan)
+static PetscBool Has(PetscInt n, char *words[], const char word[], PetscBool found[])
 {
-  FILE       *csv = NULL;
-  PetscMPIInt size;
+  PetscBool has = PETSC_FALSE;
 
-  PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  if (plan->csv[0] != '\0') {
-    PetscCall(PetscFOpen(PETSC_COMM_WORLD, plan->csv, "w", &csv));
-    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv, "rows,columns,spectrum,method,precision,ranks,threads,clock,repetitions,seconds,seconds_best,flops,flops_promised,products,fraction,nuclear_norm,gap,largest,smallest\n"));
+  for (PetscInt w = 0; w < n; w++) {
+    if (strcmp(words[w], word) == 0) has = found[w] = PETSC_TRUE;
   }
-  PetscCall(ReportBlas());
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%d ranks, %" PetscInt_FMT " threads each, scalars of %d bytes; median of %" PetscInt_FMT " runs in %s time\n", size, plan->threads, (int)sizeof(PetscScalar), plan->repetitions,
-                        ticks == CLOCK_OF_CPU ? "processor" : "wall"));
-  for (PetscInt k = 0; k < plan->nshapes; k++) PetscCall(RunShape(plan, k, csv));
-  if (plan->torch[0] != '\0' && size > 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "torch: compared where there is one rank\n"));
-  if (csv != NULL) PetscCall(PetscFClose(PETSC_COMM_WORLD, csv));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return has;
 }
 
 /* The methods of which words name the type or the row; words are none: all that are not slow, "all": all */
@@ -537,39 +488,31 @@ static PetscErrorCode ChooseMethods(Plan *plan, PetscInt nwords, char *words[])
   PetscFunctionBeginUser;
   PetscCall(PetscFunctionListGet(MuonPolarList, &types, &ntypes));
   for (int t = 0; t < ntypes && types[t] != NULL; t++) {
-    PetscInt first = 0;
-    Method   all[MAX_METHODS];
+    Method   all[PETSC_STATIC_ARRAY_LENGTH(methods)];
     PetscInt count = 0;
 
-    for (; first < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(methods); first++) {
-      if (strcmp(methods[first].type, types[t]) == 0) all[count++] = methods[first];
+    for (size_t m = 0; m < PETSC_STATIC_ARRAY_LENGTH(methods); m++) {
+      const char *type = methods[m].line + strlen("type ");
+
+      if (strncmp(type, types[t], strcspn(type, " ")) == 0 && strlen(types[t]) == strcspn(type, " ")) all[count++] = methods[m];
     }
     if (count == 0) {
-      all[0].name = all[0].type = types[t];
-      all[0].options            = "";
-      all[0].slow               = PETSC_FALSE;
-      count                     = 1;
+      all[count].name = types[t];
+      PetscCall(PetscSNPrintf(all[count++].line, sizeof(all[0].line), "type %s", types[t]));
     }
     for (PetscInt i = 0; i < count; i++) {
-      PetscBool wanted = nwords == 0 && all[i].slow == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+      const int named = (int)Has(nwords, words, all[i].name, found) + (int)Has(nwords, words, types[t], found) + (int)Has(nwords, words, "all", found);
 
-      for (PetscInt w = 0; w < nwords; w++) {
-        if (strcmp(words[w], all[i].name) == 0 || strcmp(words[w], types[t]) == 0 || strcmp(words[w], "all") == 0) wanted = found[w] = PETSC_TRUE;
-      }
       PetscCall(PetscStrlcat(names, " ", sizeof(names)));
       PetscCall(PetscStrlcat(names, all[i].name, sizeof(names)));
-      if (MuonKernelRealOfBF16() == NULL && strstr(all[i].options, "bf16") != NULL) continue;
-      if (wanted == PETSC_TRUE && plan->nmethods < MAX_METHODS) plan->method[plan->nmethods++] = all[i];
+      if (MuonKernelRealOfBF16() == NULL && strstr(all[i].line, "bf16") != NULL) continue;
+      if ((named > 0 || (nwords == 0 && strcmp(all[i].name, SLOW) != 0)) && plan->nmethods < MAX_METHODS) plan->method[plan->nmethods++] = all[i];
     }
   }
   PetscCall(PetscFree(types));
-  for (PetscInt w = 0; w < nwords; w++) PetscCheck(found[w] == PETSC_TRUE, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_methods %s: expected all, a type or one of%s", words[w], names);
+  for (PetscInt w = 0; w < nwords; w++) PetscCheck(found[w], PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_methods %s: expected all, a type or one of%s", words[w], names);
   PetscCall(PetscOptionsHasName(NULL, NULL, "-lmo_polar_type", &has));
-  if (has == PETSC_TRUE && plan->nmethods < MAX_METHODS) {
-    plan->method[plan->nmethods].name      = "options";
-    plan->method[plan->nmethods].type      = NULL;
-    plan->method[plan->nmethods++].options = NULL;
-  }
+  if (has && plan->nmethods < MAX_METHODS) plan->method[plan->nmethods++].name = "options";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -599,12 +542,12 @@ static PetscErrorCode ReadOptions(Plan *plan)
   if (set == PETSC_FALSE) nwords = 0;
   PetscCall(PetscOptionsIntArray("-benchmark_products", "Sizes of square products that are measured, besides the shape's own", NULL, plan->size, &plan->nsizes, &set));
   if (set == PETSC_FALSE) plan->nsizes = 2;
-  PetscCall(PetscOptionsInt("-benchmark_repetitions", "Runs of which the median is taken", NULL, plan->repetitions, &plan->repetitions, NULL));
+  OptionCount("-benchmark_repetitions", "Runs of which the median is taken", plan->repetitions);
   PetscCall(PetscOptionsEnum("-benchmark_spectrum", "Singular values of the matrices", NULL, Spectra, (PetscEnum)plan->spectrum, (PetscEnum *)&plan->spectrum, NULL));
-  PetscCall(PetscOptionsEnum("-benchmark_clock", "Wall time, or processor time where others use the machine", NULL, Clocks, (PetscEnum)ticks, (PetscEnum *)&ticks, NULL));
-  PetscCall(PetscOptionsString("-benchmark_csv", "File for the rows", NULL, plan->csv, plan->csv, sizeof(plan->csv), NULL));
-  PetscCall(PetscOptionsString("-benchmark_torch", "Python that may have torch, none to leave it out", NULL, plan->torch, plan->torch, sizeof(plan->torch), NULL));
-  PetscCall(PetscOptionsString("-oracle_dir", "Folder for the matrices and factors, for a test", NULL, plan->oracle, plan->oracle, sizeof(plan->oracle), NULL));
+  OptionClock("Wall time, or processor time where others use the machine");
+  OptionString("-benchmark_csv", "File for the rows", plan->csv);
+  OptionString("-benchmark_torch", "Python that may have torch, none to leave it out", plan->torch);
+  OptionString("-oracle_dir", "Folder for the matrices and factors, for a test", plan->oracle);
   PetscOptionsEnd();
   for (PetscInt i = 0; i < plan->nshapes; i++) {
     int m = 0, n = 0, end = 0;
@@ -614,8 +557,7 @@ static PetscErrorCode ReadOptions(Plan *plan)
     plan->shape[i][1] = n;
     PetscCall(PetscFree(shapes[i]));
   }
-  for (PetscInt i = 0; i < plan->nsizes; i++) PetscCheck(plan->size[i] >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_products %" PetscInt_FMT ": expected at least 1", plan->size[i]);
-  PetscCheck(plan->repetitions >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_repetitions %" PetscInt_FMT ": expected at least 1", plan->repetitions);
+  for (PetscInt i = 0; i < plan->nsizes; i++) CheckCount("-benchmark_products", plan->size[i]);
   PetscCheck(ticks == CLOCK_OF_WALL || plan->threads == 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_clock cpu: the BLAS has %" PetscInt_FMT " threads, expected 1 (OPENBLAS_NUM_THREADS)", plan->threads);
   if (strcmp(plan->torch, "none") == 0) plan->torch[0] = '\0';
   PetscCall(ChooseMethods(plan, nwords, words));
@@ -625,12 +567,21 @@ static PetscErrorCode ReadOptions(Plan *plan)
 
 int main(int argc, char **argv)
 {
-  Plan plan;
+  Plan  plan;
+  FILE *csv = NULL;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
+  PetscCall(BenchmarkInitialize(&argc, &argv, help));
   PetscCall(ReadOptions(&plan));
-  PetscCall(Run(&plan));
+  if (plan.csv[0] != '\0') {
+    PetscCall(PetscFOpen(PETSC_COMM_WORLD, plan.csv, "w", &csv));
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv, "rows,columns,spectrum,method,precision,ranks,threads,clock,repetitions,seconds,seconds_best,flops,flops_promised,products,fraction,nuclear_norm,gap,largest,smallest\n"));
+  }
+  PetscCall(ReportBlas());
+  Print("%d ranks, %" PetscInt_FMT " threads each, scalars of %d bytes; median of %" PetscInt_FMT " runs in %s time\n", size, plan.threads, (int)sizeof(PetscScalar), plan.repetitions, ticks == CLOCK_OF_CPU ? "processor" : "wall");
+  for (PetscInt k = 0; k < plan.nshapes; k++) PetscCall(RunShape(&plan, k, csv));
+  if (plan.torch[0] != '\0' && size > 1) Print("torch: compared where there is one rank\n");
+  if (csv != NULL) PetscCall(PetscFClose(PETSC_COMM_WORLD, csv));
   PetscCall(PetscMuonFinalize());
   return 0;
 }

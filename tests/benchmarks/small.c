@@ -4,7 +4,6 @@ static char help[] = "Microseconds a matrix of a whole step with many small laye
                      "The gradient is not timed. The rate is that of products in the precision of the polar factors, of matrices that stay in the caches. Messages are those that a rank sends and receives in a step.\n\n";
 
 #include <petscmuon/private/muonpolarimpl.h>
-#include <petscmuon.h>
 #include "benchmark_common.h"
 
 #define REPETITIONS 3
@@ -13,27 +12,6 @@ typedef struct {
   PetscReal      step, limit; /* microseconds a matrix */
   PetscLogDouble messages;    /* of the rank that has most */
 } Cost;
-
-/* Numbers of about one, others in each layer and step */
-static PetscErrorCode FillGradients(Muon muon, PetscInt layers, PetscInt n, unsigned long long *state)
-{
-  PetscFunctionBeginUser;
-  for (PetscInt l = 0; l < layers; l++) {
-    MuonLayer    layer;
-    Mat          G;
-    PetscScalar *g;
-
-    PetscCall(MuonGetLayer(muon, l, &layer));
-    PetscCall(MuonLayerGetGradient(layer, &G));
-    PetscCall(MatDenseGetArrayWrite(G, &g));
-    for (PetscInt e = 0; e < n * n; e++) {
-      *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
-      g[e]   = (PetscScalar)(*state >> 40) / 8388608 - 1;
-    }
-    PetscCall(MatDenseRestoreArrayWrite(G, &g));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Operations of a polar factor over the rate of products of this size, better of before and after the steps */
 static PetscErrorCode MeasureLimit(Muon muon, PetscInt n, PetscReal *limit)
@@ -57,49 +35,38 @@ static PetscErrorCode MeasureLimit(Muon muon, PetscInt n, PetscReal *limit)
 
 static PetscErrorCode Measure(PetscInt n, PetscInt layers, PetscInt steps, Cost *cost)
 {
-  unsigned long long  state = 1;
-  PetscMPIInt         rank;
-  PetscReal          *times;
-  PetscLogDouble      start, median = 0;
-  PetscLogEvent       event;
-  PetscEventPerfInfo  before, after;
-  MuonConvergedReason reason;
-  Muon                muon;
-  Mat                *W;
+  unsigned long long state = 1 + (unsigned long long)rank;
+  PetscReal         *times;
+  PetscLogDouble     start, median = 0;
+  PetscEventPerfInfo before, after;
+  Muon               muon;
+  Mat               *W;
 
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  state += (unsigned long long)rank;
-  PetscCall(PetscMalloc2(layers, &W, steps, &times));
-  PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
+  PetscCall(PetscMalloc1(steps, &times));
+  PetscCall(MatsCreate(PETSC_COMM_SELF, layers, n, &W));
+  PetscCall(MuonOfMats(PETSC_COMM_WORLD, layers, W, &muon));
   PetscCall(MuonSetType(muon, MUONDENSE));
-  PetscCall(MuonSetLearningRate(muon, (PetscReal)1e-3));
-  for (PetscInt l = 0; l < layers; l++) {
-    char name[32];
-
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, n, n, NULL, &W[l]));
-    PetscCall(PetscSNPrintf(name, sizeof(name), "l%" PetscInt_FMT, l));
-    PetscCall(MuonAddLayer(muon, name, W[l], NULL));
-  }
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonSetUp(muon));
   cost->limit = PETSC_MAX_REAL;
   PetscCall(MeasureLimit(muon, n, &cost->limit));
-  PetscCall(PetscLogEventGetId("MuonStep", &event));
-  /* The first step allocates and is left out */
+  /* The first step allocates and is left out. Gradients are other ones in each layer and step */
   for (PetscInt s = -1; s < steps; s++) {
-    PetscReal seconds;
+    for (PetscInt l = 0; l < layers; l++) {
+      MuonLayer layer;
+      Mat       G;
 
-    PetscCall(FillGradients(muon, layers, n, &state));
+      PetscCall(MuonGetLayer(muon, l, &layer));
+      PetscCall(MuonLayerGetGradient(layer, &G));
+      PetscCall(FillMat(G, &state));
+    }
     PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-    PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &before));
+    PetscCall(ReadEvent("MuonStep", &before));
     PetscCall(Now(&start));
-    PetscCall(MuonStep(muon));
-    PetscCall(Elapsed(start, &seconds));
-    PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &after));
-    if (s >= 0) times[s] = seconds;
-    PetscCall(MuonGetConvergedReason(muon, &reason));
-    PetscCheck(reason >= 0, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "Step %" PetscInt_FMT " with matrices of %" PetscInt_FMT ": %s", s, n, MuonConvergedReasons[reason]);
+    PetscCall(StepOnce(muon));
+    PetscCall(Elapsed(start, &times[PetscMax(s, 0)]));
+    PetscCall(ReadEvent("MuonStep", &after));
   }
   PetscCall(MeasureLimit(muon, n, &cost->limit));
   PetscCall(Median(steps, times, &median));
@@ -107,38 +74,34 @@ static PetscErrorCode Measure(PetscInt n, PetscInt layers, PetscInt steps, Cost 
   cost->messages = after.numMessages - before.numMessages;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &cost->messages, 1, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
   PetscCall(MuonDestroy(&muon));
-  for (PetscInt l = 0; l < layers; l++) PetscCall(MatDestroy(&W[l]));
-  PetscCall(PetscFree2(W, times));
+  PetscCall(MatsDestroy(layers, &W));
+  PetscCall(PetscFree(times));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  PetscInt    widths[16] = {8, 16, 32, 64, 128}, nwidths = 16, layers = 500, steps = 10;
-  PetscMPIInt size;
-  PetscBool   set;
+  PetscInt  widths[16] = {8, 16, 32, 64, 128}, nwidths = 16, layers = 500, steps = 10;
+  PetscBool set;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscLogDefaultBegin());
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(BenchmarkInitialize(&argc, &argv, help));
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Benchmark of small matrices", NULL);
   PetscCall(PetscOptionsIntArray("-benchmark_widths", "Rows and columns", NULL, widths, &nwidths, &set));
   if (!set) nwidths = 5;
-  PetscCall(PetscOptionsInt("-benchmark_layers", "Matrices of each", NULL, layers, &layers, NULL));
-  PetscCall(PetscOptionsInt("-benchmark_steps", "Steps that are timed", NULL, steps, &steps, NULL));
-  PetscCall(PetscOptionsEnum("-benchmark_clock", "wall, or cpu where others use the machine and the BLAS has one thread", NULL, Clocks, (PetscEnum)ticks, (PetscEnum *)&ticks, NULL));
+  OptionCount("-benchmark_layers", "Matrices of each", layers);
+  OptionCount("-benchmark_steps", "Steps that are timed", steps);
+  OptionClock("wall, or cpu where others use the machine and the BLAS has one thread");
   PetscOptionsEnd();
-  PetscCheck(layers >= 1 && steps >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_layers %" PetscInt_FMT ", -benchmark_steps %" PetscInt_FMT ": expected at least 1", layers, steps);
   PetscCall(ReportBlas());
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " matrices, %d ranks, median of %" PetscInt_FMT " steps, time of the %s\n", layers, size, steps, Clocks[ticks]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%6s %14s %14s %6s %9s\n", "width", "us a matrix", "its products", "times", "messages"));
+  Print("%" PetscInt_FMT " matrices, %d ranks, median of %" PetscInt_FMT " steps, time of the %s\n", layers, size, steps, Clocks[ticks]);
+  Print("%6s %14s %14s %6s %9s\n", "width", "us a matrix", "its products", "times", "messages");
   for (PetscInt k = 0; k < nwidths; k++) {
     Cost cost;
 
-    PetscCheck(widths[k] >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_widths %" PetscInt_FMT ": expected at least 1", widths[k]);
+    CheckCount("-benchmark_widths", widths[k]);
     PetscCall(Measure(widths[k], layers, steps, &cost));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%6" PetscInt_FMT " %14.1f %14.1f %6.2f %9.0f\n", widths[k], (double)cost.step, (double)cost.limit, (double)(cost.step / cost.limit), cost.messages));
+    Print("%6" PetscInt_FMT " %14.1f %14.1f %6.2f %9.0f\n", widths[k], (double)cost.step, (double)cost.limit, (double)(cost.step / cost.limit), cost.messages);
   }
   PetscCall(PetscMuonFinalize());
   return 0;

@@ -7,7 +7,6 @@ static char help[] = "Times the phases of a step beside what the machine can do:
 #include "../parameters.h"
 #include <petscmuon/private/muonimpl.h>
 #include <petscmuon/private/muonpolarimpl.h>
-#include <petscmuon.h>
 #include "../../tutorials/nanogpt/model.h"
 #include "benchmark_common.h"
 
@@ -59,10 +58,7 @@ typedef struct {
 
 static PetscErrorCode MeanOverRanks(PetscInt n, PetscLogDouble values[])
 {
-  PetscMPIInt size;
-
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, values, (PetscMPIInt)n, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
   for (PetscInt i = 0; i < n; i++) values[i] /= size;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -113,10 +109,7 @@ static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
 
 static PetscErrorCode TaskCreate(const Model *model, Task *task)
 {
-  PetscMPIInt rank;
-
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   task->shape  = model->shape;
   task->random = (unsigned long long)rank + 1;
   PetscCall(GPTCreate(&task->shape, &task->gpt));
@@ -211,13 +204,11 @@ static PetscErrorCode CountBytes(Muon muon, Task *task, Limits *limits, PetscLog
   MuonTraffic        traffic;
   MuonMomentumAt     at;
   MuonStatePrecision precision;
-  PetscMPIInt        rank;
   PetscBool          ef21;
 
   PetscFunctionBeginUser;
   PetscCall(GetEnum((PetscObject)muon, "muon_state_precision", MuonStatePrecisions, (int *)&precision));
   if (precision == MUON_STATE_PRECISION_SINGLE) state = sizeof(float);
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(PetscObjectTypeCompare((PetscObject)muon, MUONEF21, &ef21));
   *entries = 0;
   for (PetscInt i = 0; i < task->n; i++) {
@@ -258,46 +249,28 @@ static PetscErrorCode CountBytes(Muon muon, Task *task, Limits *limits, PetscLog
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Seconds and flops of the phases so far, on this rank */
-static PetscErrorCode ReadEvents(PetscLogDouble seconds[], PetscLogDouble flops[])
-{
-  PetscFunctionBeginUser;
-  for (PetscInt p = 0; p < PHASES; p++) {
-    PetscLogEvent      event;
-    PetscEventPerfInfo info;
-
-    PetscCall(PetscLogEventGetId(Events[p], &event));
-    PetscCall(PetscLogEventGetPerfInfo(0, event, &info));
-    seconds[p] = info.time;
-    flops[p]   = info.flops;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Median over the steps of the mean over the ranks; the first step also allocates and is left out */
 static PetscErrorCode TimeSteps(Muon muon, PetscInt steps, PetscLogDouble seconds[], Limits *limits)
 {
-  PetscLogDouble      before[PHASES], after[PHASES], flops0[PHASES], flops[PHASES];
-  PetscReal          *times;
-  MuonConvergedReason reason;
+  PetscEventPerfInfo before[PHASES], after[PHASES];
+  PetscLogDouble     spent[PHASES];
+  PetscReal         *times;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(PHASES * steps, &times));
   PetscCall(MuonStep(muon));
   for (PetscInt s = 0; s < steps; s++) {
     PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-    PetscCall(ReadEvents(before, flops0));
-    PetscCall(MuonStep(muon));
-    PetscCall(ReadEvents(after, flops));
-    for (PetscInt p = 0; p < PHASES; p++) {
-      after[p] -= before[p];
-      limits->flops[p] = flops[p] - flops0[p];
+    for (int p = 0; p < PHASES; p++) PetscCall(ReadEvent(Events[p], &before[p]));
+    PetscCall(StepOnce(muon));
+    for (int p = 0; p < PHASES; p++) {
+      PetscCall(ReadEvent(Events[p], &after[p]));
+      spent[p]         = after[p].time - before[p].time;
+      limits->flops[p] = after[p].flops - before[p].flops;
     }
-    after[COMPRESS] -= after[DECOMPRESS];
-    PetscCall(MeanOverRanks(PHASES, after));
-    for (PetscInt p = 0; p < PHASES; p++) times[p * steps + s] = (PetscReal)after[p];
-    PetscCall(MuonGetConvergedReason(muon, &reason));
-    PetscCheck(reason >= 0, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "Step %" PetscInt_FMT ": %s", s, MuonConvergedReasons[reason]);
+    spent[COMPRESS] -= spent[DECOMPRESS];
+    PetscCall(MeanOverRanks(PHASES, spent));
+    for (PetscInt p = 0; p < PHASES; p++) times[p * steps + s] = (PetscReal)spent[p];
   }
   PetscCall(MeanOverRanks(PHASES, limits->flops));
   for (PetscInt p = 0; p < PHASES; p++) PetscCall(Median(steps, times + p * steps, &seconds[p]));
@@ -311,20 +284,20 @@ static PetscErrorCode PrintTable(const PetscLogDouble seconds[], const Limits *l
   PetscLogDouble rest = seconds[STEP];
 
   PetscFunctionBeginUser;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-10s %10s %7s %10s %8s  %s\n", "phase", "seconds", "of step", "limit", "of limit", "measured against"));
+  Print("%-10s %10s %7s %10s %8s  %s\n", "phase", "seconds", "of step", "limit", "of limit", "measured against");
   for (PetscInt p = 0; p < STEP; p++) {
     const PetscBool      products = p == GRADIENT || p == LMO ? PETSC_TRUE : PETSC_FALSE;
     const PetscLogDouble limit    = products == PETSC_TRUE ? limits->flops[p] / (p == LMO ? limits->polar : limits->gemm) : limits->bytes[p] / limits->triad;
 
     rest -= seconds[p];
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-10s %10.6f %6.1f%% %10.6f", Names[p], seconds[p], 100 * seconds[p] / seconds[STEP], limit));
-    if (limit > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %7.1fx", seconds[p] / limit));
-    else PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %8s", "-"));
-    if (products == PETSC_TRUE) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %.4g GFLOP by products\n", limits->flops[p] / 1e9));
-    else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %.4g MB by the triad\n", limits->bytes[p] / 1e6));
+    Print("%-10s %10.6f %6.1f%% %10.6f", Names[p], seconds[p], 100 * seconds[p] / seconds[STEP], limit);
+    if (limit > 0) Print(" %7.1fx", seconds[p] / limit);
+    else Print(" %8s", "-");
+    if (products == PETSC_TRUE) Print("  %.4g GFLOP by products\n", limits->flops[p] / 1e9);
+    else Print("  %.4g MB by the triad\n", limits->bytes[p] / 1e6);
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-10s %10.6f %6.1f%%\n", "rest", rest, 100 * rest / seconds[STEP]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-10s %10.6f %6.1f%%\n", Names[STEP], seconds[STEP], 100.0));
+  Print("%-10s %10.6f %6.1f%%\n", "rest", rest, 100 * rest / seconds[STEP]);
+  Print("%-10s %10.6f %6.1f%%\n", Names[STEP], seconds[STEP], 100.0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -333,18 +306,21 @@ static PetscErrorCode PrintTable(const PetscLogDouble seconds[], const Limits *l
 */
 static PetscErrorCode MeasureMachine(PetscInt width, size_t bytes, Limits *limits)
 {
-  PetscLogDouble gemm, small, polar, triad = 0;
+  const struct {
+    size_t          bytes;
+    PetscInt        n;
+    PetscLogDouble *best;
+  } products[]        = {{sizeof(PetscScalar), GEMM_SIZE, &limits->gemm}, {sizeof(PetscScalar), width, &limits->small}, {bytes, GEMM_SIZE, &limits->polar}};
+  PetscLogDouble rate = 0;
   PetscReal      times[REPETITIONS];
 
   PetscFunctionBeginUser;
-  PetscCall(MeasureProducts(Gemm, sizeof(PetscScalar), GEMM_SIZE, GEMM_SIZE, GEMM_SIZE, REPETITIONS, &gemm));
-  PetscCall(MeasureProducts(Gemm, sizeof(PetscScalar), width, width, width, REPETITIONS, &small));
-  PetscCall(MeasureProducts(Gemm, bytes, GEMM_SIZE, GEMM_SIZE, GEMM_SIZE, REPETITIONS, &polar));
-  PetscCall(MeasureTriad(REPETITIONS, times, &triad));
-  limits->gemm  = PetscMax(limits->gemm, gemm);
-  limits->small = PetscMax(limits->small, small);
-  limits->polar = PetscMax(limits->polar, polar);
-  limits->triad = PetscMax(limits->triad, triad);
+  for (int k = 0; k < 3; k++) {
+    PetscCall(MeasureProducts(Gemm, products[k].bytes, products[k].n, products[k].n, products[k].n, REPETITIONS, &rate));
+    *products[k].best = PetscMax(*products[k].best, rate);
+  }
+  PetscCall(MeasureTriad(REPETITIONS, times, &rate));
+  limits->triad = PetscMax(limits->triad, rate);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -371,11 +347,9 @@ static PetscErrorCode Run(const Model *model, PetscInt steps)
   Limits         limits;
   PetscLogDouble entries = 0, seconds[PHASES], memory[3], sent[3];
   MuonTraffic    traffic;
-  PetscMPIInt    size;
   size_t         bytes = sizeof(float);
 
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscMemzero(&limits, sizeof(limits)));
   PetscCall(TaskCreate(model, &task));
   PetscCall(CreateMuon(model, &task, &muon));
@@ -392,15 +366,15 @@ static PetscErrorCode Run(const Model *model, PetscInt steps)
   sent[2] = traffic.mpi / 1e6;
   PetscCall(MeanOverRanks(3, sent));
   PetscCall(MeanOverRanks(3, memory));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "model %s: %.0f parameters in %" PetscInt_FMT " layers, %s, %d ranks, scalars of %d bytes; a gradient is of %" PetscInt_FMT " x %" PetscInt_FMT " random tokens a rank\n", model->name, entries, task.n, type,
-                        size, (int)sizeof(PetscScalar), model->shape.batch, model->shape.sequence));
+  Print("model %s: %.0f parameters in %" PetscInt_FMT " layers, %s, %d ranks, scalars of %d bytes; a gradient is of %" PetscInt_FMT " x %" PetscInt_FMT " random tokens a rank\n", model->name, entries, task.n, type, size, (int)sizeof(PetscScalar),
+        model->shape.batch, model->shape.sequence);
   PetscCall(ReportBlas());
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "products: %.1f GFLOP/s a rank at %d, %.1f at %" PetscInt_FMT ", %.1f in the precision of the polar factors, %d bytes; triad: %.2f GB/s a rank\n", limits.gemm / 1e9, GEMM_SIZE, limits.small / 1e9,
-                        model->shape.width, limits.polar / 1e9, (int)bytes, limits.triad / 1e9));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "median of %" PetscInt_FMT " steps, mean of the ranks:\n", steps));
+  Print("products: %.1f GFLOP/s a rank at %d, %.1f at %" PetscInt_FMT ", %.1f in the precision of the polar factors, %d bytes; triad: %.2f GB/s a rank\n", limits.gemm / 1e9, GEMM_SIZE, limits.small / 1e9, model->shape.width, limits.polar / 1e9,
+        (int)bytes, limits.triad / 1e9);
+  Print("median of %" PetscInt_FMT " steps, mean of the ranks:\n", steps);
   PetscCall(PrintTable(seconds, &limits));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "state: %.2f bytes a parameter at a worker, %.2f at the servers together, %.2f of scratch and messages on a rank\n", memory[0] / entries, memory[1] * size / entries, memory[2] / entries));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "sent: %.4f of fp32 up, %.4f down; %.3f MB a step through MPI on a rank\n", sent[0], sent[1], sent[2]));
+  Print("state: %.2f bytes a parameter at a worker, %.2f at the servers together, %.2f of scratch and messages on a rank\n", memory[0] / entries, memory[1] * size / entries, memory[2] / entries);
+  Print("sent: %.4f of fp32 up, %.4f down; %.3f MB a step through MPI on a rank\n", sent[0], sent[1], sent[2]);
   PetscCall(MuonDestroy(&muon));
   PetscCall(TaskDestroy(&task));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -413,19 +387,17 @@ int main(int argc, char **argv)
   PetscBool is       = PETSC_FALSE;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscLogDefaultBegin());
+  PetscCall(BenchmarkInitialize(&argc, &argv, help));
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Benchmark of a step", NULL);
-  PetscCall(PetscOptionsString("-benchmark_model", "quickstart or 124M", NULL, name, name, sizeof(name), NULL));
+  OptionString("-benchmark_model", "quickstart or 124M", name);
   for (; chosen < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(models); chosen++) {
     PetscCall(PetscStrcmp(name, models[chosen].name, &is));
     if (is == PETSC_TRUE) break;
   }
   PetscCheck(is == PETSC_TRUE, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_model %s: expected quickstart or 124M", name);
   steps = models[chosen].steps;
-  PetscCall(PetscOptionsInt("-benchmark_steps", "Steps that are timed", NULL, steps, &steps, NULL));
+  OptionCount("-benchmark_steps", "Steps that are timed", steps);
   PetscOptionsEnd();
-  PetscCheck(steps >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_steps %" PetscInt_FMT ": expected at least 1", steps);
   PetscCall(Run(&models[chosen], steps));
   PetscCall(PetscMuonFinalize());
   return 0;

@@ -4,13 +4,9 @@ static char help[] = "Prints what messages cost, by the paper's formula, as sent
                      "Costs are relative to 32 bits an entry. Rates are of the entries of the matrix, one core: encode is the residual, the choice and the message; validate the check of a message; add the check and the\n"
                      "sum, as a server does it. GB/s of binary32 input are four times the entries, of scalars as many times as an entry has bytes. tutorials/nanogpt -nanogpt_residuals FILE writes real residuals.\n\n";
 
-#include <petscmuon.h>
-#include <petscmuon/private/muoncompressorimpl.h>
-#include <petsctime.h>
 #include "benchmark_common.h"
 #include <petscmuon/private/muonwire.h>
 #include "wire/muonwirecrc.h"
-#include <time.h>
 #include "messages.h"
 
 /* No operation is repeated for longer, in seconds */
@@ -26,34 +22,10 @@ static char help[] = "Prints what messages cost, by the paper's formula, as sent
 #define AIM_ADD     1.0
 #define AIM_PACK    3.0
 
-#define BF16 MUON_COMPRESSOR_VALUES_BF16
 /* Those of Table 2 of the EF21-Muon paper, Top-K with natural values at the two ratios that it leaves out, and the types that it does not have */
-static const Row Rows[] = {
-  TABLE2_ROWS,
-  {MUONCOMPRESSORTOPK, (PetscReal)0.20, NATURAL, 0, PETSC_FALSE},
-  {MUONCOMPRESSORTOPK, (PetscReal)0.05, NATURAL, 0, PETSC_FALSE},
-  {MUONCOMPRESSORTOPK, (PetscReal)0.10, BF16, 0, PETSC_FALSE},
-  {MUONCOMPRESSORRANDK, (PetscReal)0.10, SINGLE, 0, PETSC_FALSE},
-  {MUONCOMPRESSORRANDK, (PetscReal)0.10, NATURAL, 0, PETSC_FALSE},
-  {MUONCOMPRESSORCOLUMNTOPK, (PetscReal)0.10, SINGLE, 0, PETSC_FALSE},
-  {MUONCOMPRESSORROWTOPK, (PetscReal)0.10, NATURAL, 0, PETSC_FALSE},
-  {MUONCOMPRESSORPOWERSGD, (PetscReal)0.10, SINGLE, 0, PETSC_FALSE},
-  {MUONCOMPRESSORPOWERSGD, (PetscReal)0.10, NATURAL, 0, PETSC_FALSE},
-  {MUONCOMPRESSORTOPSVD, (PetscReal)0.10, SINGLE, 0, PETSC_TRUE},
-  {MUONCOMPRESSORNEAREST, 1, SINGLE, 0, PETSC_FALSE},
-  {MUONCOMPRESSORTRUNCATED, 1, SINGLE, 0, PETSC_FALSE},
-  {MUONCOMPRESSORBF16, 1, SINGLE, 0, PETSC_FALSE},
-  {MUONCOMPRESSORSIGN, 1, SINGLE, 0, PETSC_FALSE},
-  {MUONCOMPRESSORQSGD, 1, SINGLE, 2, PETSC_FALSE},
-  {MUONCOMPRESSORQSGD, 1, SINGLE, 3, PETSC_FALSE},
-  {MUONCOMPRESSORQSGD, 1, SINGLE, 4, PETSC_FALSE},
-  {MUONCOMPRESSORQSGD, 1, SINGLE, 5, PETSC_FALSE},
-  {MUONCOMPRESSORQSGD, 1, SINGLE, 6, PETSC_FALSE},
-  {MUONCOMPRESSORQSGD, 1, SINGLE, 7, PETSC_FALSE},
-  {MUONCOMPRESSORQSGD, 1, SINGLE, 8, PETSC_FALSE},
-  {MUONCOMPRESSORDROPOUT, (PetscReal)0.5, SINGLE, 0, PETSC_FALSE},
-  {MUONCOMPRESSORDAMPING, (PetscReal)0.9, SINGLE, 0, PETSC_FALSE},
-};
+static const char *const Rows[] = {TABLE2_ROWS,   "topk 0.2 natural", "topk 0.05 natural", "topk 0.1 bf16", "randk 0.1", "randk 0.1 natural", "columntopk 0.1", "rowtopk 0.1 natural", "powersgd 0.1", "powersgd 0.1 natural",
+                                   "topsvd 0.1",  "nearest",          "truncated",         "bf16",          "sign",      "qsgd 2 bits",       "qsgd 3 bits",    "qsgd 4 bits",         "qsgd 5 bits",  "qsgd 6 bits",
+                                   "qsgd 7 bits", "qsgd 8 bits",      "dropout 0.5",       "damping 0.9"};
 #define ROWS PETSC_STATIC_ARRAY_LENGTH(Rows)
 
 typedef enum {
@@ -74,9 +46,8 @@ typedef struct {
 
 /* Sums over a set, in bits and in seconds */
 typedef struct {
-  PetscBool there;
-  PetscInt  messages, missed;
-  double    entries, paper, sent, entropy, byrows, seconds[3];
+  PetscInt messages, missed; /* 0 messages: it was not measured */
+  double   entries, paper, sent, entropy, byrows, seconds[3];
 } Result;
 
 /* lognormal: normally distributed rows, each times exp of a normal number */
@@ -249,21 +220,17 @@ static PetscErrorCode MeasureOperation(int what, MuonCompressor c, const MuonArr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MeasureRow(const Row *row, const Set *set, PetscInt repetitions, PetscReal times[], Result *result)
+static PetscErrorCode MeasureRow(const char row[], const Set *set, PetscInt repetitions, PetscReal times[], Result *result)
 {
   MuonCompressor c;
-  PetscBool      dropout;
-  double         chance;
+  double         chance = 1;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(result, sizeof(*result)));
-  result->there = PETSC_TRUE;
   PetscCall(CompressorCreate(row, &c));
-  PetscCall(PetscStrcmp(row->type, MUONCOMPRESSORDROPOUT, &dropout));
-  chance = dropout == PETSC_TRUE ? (double)row->ratio : 1;
+  (void)sscanf(row, "dropout %lf", &chance);
   for (PetscInt i = 0; i < set->n; i++) {
     MuonCompressorCost cost;
-    MuonStatus         status;
     MuonValidated      opened = {NULL, 0, NULL, 0, NULL};
     PetscBool          valid;
     const PetscInt     m = (PetscInt)set->T[i].len, n = (PetscInt)set->T[i].count;
@@ -274,13 +241,12 @@ static PetscErrorCode MeasureRow(const Row *row, const Set *set, PetscInt repeti
     PetscCall(MuonCompressorGetMaxBytesOf(c, &set->T[i], &most));
     PetscCall(PetscMalloc1(most, &buf));
     /* A coin that fell the wrong way: the next step throws another */
-    for (PetscInt step = 0; dropout == PETSC_TRUE && bytes <= (size_t)MUON_WIRE_MESSAGE_HEADER_MOST; step++) {
+    for (PetscInt step = 0; chance < 1 && bytes <= (size_t)MUON_WIRE_MESSAGE_HEADER_MOST; step++) {
       PetscCall(MuonCompressorSetStep(c, step));
       PetscCall(MuonCompressorEncodeArray(c, &set->T[i], &set->R[i], most, buf, &bytes, PETSC_FALSE, NULL, NULL));
     }
     for (int what = 0; what < 3; what++) PetscCall(MeasureOperation(what, c, &set->T[i], &set->R[i], &set->Y[i], &opened, most, buf, &bytes, repetitions, times, &result->seconds[what]));
-    status = c->status;
-    PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: status %s", row->type, MuonStatuses[status]);
+    PetscCheck(c->status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: status %s", row, MuonStatuses[c->status]);
     PetscCall(MuonCompressorValidateArray(c, &set->T[i], bytes, buf, PETSC_TRUE, &cost, &opened, &valid));
     PetscCall(Examine(n, m, bytes, buf, &gain, &entries));
     PetscCall(MuonValidatedDestroy(&opened));
@@ -301,20 +267,19 @@ static PetscErrorCode PrintCosts(Result results[DATA][ROWS])
 {
   PetscFunctionBeginUser;
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\ncosts: part of binary32, counted, sent and at least; by rows: the same bound where the number of positions in each line of the memory is known, too\n"));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-10s%-22s%9s%9s%9s%9s%9s\n", "data", "compressor", "paper", "sent", "entropy", "by rows", "sent/ent"));
+  Print("%-10s%-22s%9s%9s%9s%9s%9s\n", "data", "compressor", "paper", "sent", "entropy", "by rows", "sent/ent");
   for (int data = 0; data < DATA; data++) {
     for (size_t r = 0; r < ROWS; r++) {
-      const Result *x     = &results[data][r];
-      const double  dense = 32 * x->entries;
-      char          name[64], mark[64] = "";
+      const Result *x        = &results[data][r];
+      const double  dense    = 32 * x->entries;
+      char          mark[64] = "";
 
-      if (x->there == PETSC_FALSE) continue;
-      PetscCall(RowName(&Rows[r], sizeof(name), name));
+      if (x->messages == 0) continue;
       if (x->missed > 0) PetscCall(PetscSNPrintf(mark, sizeof(mark), "  MISSED by %" PetscInt_FMT " of %" PetscInt_FMT, x->missed, x->messages));
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-10s%-22s%9.5f%9.5f%9.5f%9.5f%9.4f%s\n", DataNames[data], name, x->paper / dense, x->sent / dense, x->entropy / dense, x->byrows / dense, x->sent / x->entropy, mark));
+      Print("%-10s%-22s%9.5f%9.5f%9.5f%9.5f%9.4f%s\n", DataNames[data], Rows[r], x->paper / dense, x->sent / dense, x->entropy / dense, x->byrows / dense, x->sent / x->entropy, mark);
     }
   }
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "Aim: a message of %d entries and more at most %g times its entropy, of fewer at most %d bytes beyond it. A message of dropout is sent or not: its cost is the mean.\n", AIM_ENTRIES, AIM_RATIO, AIM_BYTES));
+  Print("Aim: a message of %d entries and more at most %g times its entropy, of fewer at most %d bytes beyond it. A message of dropout is sent or not: its cost is the mean.\n", AIM_ENTRIES, AIM_RATIO, AIM_BYTES);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -333,18 +298,16 @@ static PetscErrorCode PrintRates(Result results[DATA][ROWS])
 {
   PetscFunctionBeginUser;
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nrates: one core; a direction is worth it below so many Gbit/s of the network, (32 bits an entry - sent) / (encode + add) up, (32 - sent) / (encode + validate + add) down\n"));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-32s%27s%18s%18s%18s\n", "", "1e9 entries/s", "GB/s of binary32", "GB/s of scalars", "Gbit/s, below"));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-10s%-22s%9s%9s%9s%9s%9s%9s%9s%9s%9s\n", "data", "compressor", "encode", "validate", "add", "encode", "add", "encode", "add", "up", "down"));
+  Print("%-32s%27s%18s%18s%18s\n", "", "1e9 entries/s", "GB/s of binary32", "GB/s of scalars", "Gbit/s, below");
+  Print("%-10s%-22s%9s%9s%9s%9s%9s%9s%9s%9s%9s\n", "data", "compressor", "encode", "validate", "add", "encode", "add", "encode", "add", "up", "down");
   for (int data = 0; data < DATA; data++) {
     for (size_t r = 0; r < ROWS; r++) {
       const Result *x       = &results[data][r];
       const double  entries = x->entries / 1e9, *s = x->seconds;
-      char          name[64];
 
-      if (x->there == PETSC_FALSE) continue;
-      PetscCall(RowName(&Rows[r], sizeof(name), name));
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-10s%-22s%9.4f%9.4f%9.4f%9.3f%9.3f%9.3f%9.3f%9.2f%9.2f\n", DataNames[data], name, entries / s[0], entries / s[1], entries / s[2], 4 * entries / s[0], 4 * entries / s[2], Scalar() * entries / s[0],
-                            Scalar() * entries / s[2], Bandwidth(x, s[0] + s[2]) / 1e9, Bandwidth(x, s[0] + s[1] + s[2]) / 1e9));
+      if (x->messages == 0) continue;
+      Print("%-10s%-22s%9.4f%9.4f%9.4f%9.3f%9.3f%9.3f%9.3f%9.2f%9.2f\n", DataNames[data], Rows[r], entries / s[0], entries / s[1], entries / s[2], 4 * entries / s[0], 4 * entries / s[2], Scalar() * entries / s[0], Scalar() * entries / s[2],
+            Bandwidth(x, s[0] + s[2]) / 1e9, Bandwidth(x, s[0] + s[1] + s[2]) / 1e9);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -361,11 +324,9 @@ static PetscErrorCode WriteCSV(const char file[], Result results[DATA][ROWS], Pe
     for (size_t r = 0; r < ROWS; r++) {
       const Result *x     = &results[data][r];
       const double  dense = 32 * x->entries;
-      char          name[64];
 
-      if (x->there == PETSC_FALSE) continue;
-      PetscCall(RowName(&Rows[r], sizeof(name), name));
-      fprintf(out, "%s,%s,%.0f,%d,%d,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g\n", DataNames[data], name, x->entries, (int)x->messages, (int)x->missed, x->paper / dense, x->sent / dense, x->entropy / dense, x->byrows / dense,
+      if (x->messages == 0) continue;
+      fprintf(out, "%s,%s,%.0f,%d,%d,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g\n", DataNames[data], Rows[r], x->entries, (int)x->messages, (int)x->missed, x->paper / dense, x->sent / dense, x->entropy / dense, x->byrows / dense,
               x->entries / x->seconds[0], x->entries / x->seconds[1], x->entries / x->seconds[2], triad);
     }
   }
@@ -376,38 +337,34 @@ static PetscErrorCode WriteCSV(const char file[], Result results[DATA][ROWS], Pe
 static PetscErrorCode PrintAim(const char what[], double rate, double aim, double bytes, PetscLogDouble triad)
 {
   PetscFunctionBeginUser;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-56s%9.3f%9.2f%10.3f%s\n", what, rate / 1e9, aim, bytes * rate / triad, rate < 1e9 * aim ? "  MISSED" : ""));
+  Print("%-56s%9.3f%9.2f%10.3f%s\n", what, rate / 1e9, aim, bytes * rate / triad, rate < 1e9 * aim ? "  MISSED" : "");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What the aims of speed are about: Top-10% with natural values and signs of a matrix that is no guest of the caches */
 static PetscErrorCode MeasureAims(PetscInt rows, PetscInt columns, unsigned long long *state, PetscInt repetitions, PetscReal times[], PetscLogDouble triad)
 {
-  const Row      row = {MUONCOMPRESSORTOPK, (PetscReal)0.10, NATURAL, 0, PETSC_FALSE};
-  PetscLogDouble start, median;
+  PetscLogDouble median;
   Result         x;
   Set            set;
   unsigned char *bits;
 
   PetscFunctionBeginUser;
   PetscCall(SetFill(GAUSSIAN, rows, columns, state, &set));
-  PetscCall(MeasureRow(&row, &set, repetitions, times, &x));
+  PetscCall(MeasureRow("topk 0.1 natural", &set, repetitions, times, &x));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\naims: %" PetscInt_FMT " x %" PetscInt_FMT " in %s precision; part of the triad: the bytes of the matrices that have to be read and written, over its rate\n", rows, columns,
                         precision == MUON_SINGLE ? "single" : "double"));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-56s%9s%9s%10s\n", "", "1e9/s", "aim", "of triad"));
+  Print("%-56s%9s%9s%10s\n", "", "1e9/s", "aim", "of triad");
   PetscCall(PrintAim("residual, selection and encoding, topk 0.1 natural", x.entries / x.seconds[0], AIM_ENCODE, 2 * Scalar(), triad));
   PetscCall(PrintAim("check, decoding and sum, topk 0.1 natural", x.entries / x.seconds[2], AIM_ADD, 2 * Scalar(), triad));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-56s%9.5f%9.4f%s\n", "part of binary32 that it sends of normal numbers, at most", x.sent / (32 * x.entries), AIM_SENT, x.sent > AIM_SENT * 32 * x.entries ? "            MISSED" : ""));
+  Print("%-56s%9.5f%9.4f%s\n", "part of binary32 that it sends of normal numbers, at most", x.sent / (32 * x.entries), AIM_SENT, x.sent > AIM_SENT * 32 * x.entries ? "            MISSED" : "");
   PetscCall(PetscMalloc1((rows * columns + 7) / 8, &bits));
   for (int residual = 0; residual < 2; residual++) {
-    for (PetscInt r = -1; r < repetitions; r++) {
-      double sum;
+    double sum;
+    int    status;
 
-      PetscCall(Now(&start));
-      PetscCheck(MuonArrayKernels(&set.T[0])->Signs(set.T[0].len, set.T[0].count, set.T[0].data, set.T[0].ld, residual ? set.R[0].data : NULL, set.R[0].ld, bits, NULL, &sum) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A matrix that is not finite");
-      PetscCall(Elapsed(start, &times[PetscMax(r, 0)]));
-    }
-    PetscCall(Median(repetitions, times, &median));
+    TIME(repetitions, times, &median, status = MuonArrayKernels(&set.T[0])->Signs(set.T[0].len, set.T[0].count, set.T[0].data, set.T[0].ld, residual ? set.R[0].data : NULL, set.R[0].ld, bits, NULL, &sum));
+    PetscCheck(status == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A matrix that is not finite");
     PetscCall(PrintAim(residual ? "1 bit an entry of a difference, and its sum of sizes" : "1 bit an entry of a matrix, and its sum of sizes", x.entries / median, AIM_PACK, (1 + residual) * Scalar(), triad));
   }
   PetscCall(PetscFree(bits));
@@ -416,15 +373,14 @@ static PetscErrorCode MeasureAims(PetscInt rows, PetscInt columns, unsigned long
 }
 
 /* Headers of packet and messages over what one worker sends to one server, Top-K with natural values of normally distributed layers */
-static PetscErrorCode MeasureHeaders(const char model[], PetscBool aim, size_t nshapes, const Shape shapes[], PetscInt divide, PetscReal ratio, unsigned long long *state)
+static PetscErrorCode MeasureHeaders(const char model[], PetscBool aim, size_t nshapes, const Shape shapes[], PetscInt divide, const char row[], unsigned long long *state)
 {
-  const Row      row     = {MUONCOMPRESSORTOPK, ratio, NATURAL, 0, PETSC_FALSE};
   double         headers = MUON_WIRE_PACKET_HEADER, sent = MUON_WIRE_PACKET_HEADER;
   PetscInt       layers = 0;
   MuonCompressor c;
 
   PetscFunctionBeginUser;
-  PetscCall(CompressorCreate(&row, &c));
+  PetscCall(CompressorCreate(row, &c));
   for (size_t s = 0; s < nshapes; s++) {
     const PetscInt  m = PetscMax(1, shapes[s].rows / divide), n = PetscMax(1, shapes[s].columns / divide);
     MuonWireMessage header;
@@ -444,7 +400,7 @@ static PetscErrorCode MeasureHeaders(const char model[], PetscBool aim, size_t n
     PetscCall(SetDestroy(&set));
   }
   PetscCall(MuonCompressorDestroy(&c));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-12s%8" PetscInt_FMT "  topk %-5g%12.0f%12.0f%9.3f%%%s\n", model, layers, (double)ratio, headers, sent, 100 * headers / sent, aim == PETSC_TRUE && headers > AIM_HEADERS * sent ? "  MISSED" : ""));
+  Print("%-12s%8" PetscInt_FMT "  %-10.9s%12.0f%12.0f%9.3f%%%s\n", model, layers, row, headers, sent, 100 * headers / sent, aim == PETSC_TRUE && headers > AIM_HEADERS * sent ? "  MISSED" : "");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -454,9 +410,9 @@ static PetscErrorCode PrintHeaders(PetscInt divide, unsigned long long *state)
 
   PetscFunctionBeginUser;
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nheaders: of a packet and of its messages, one of each layer; aim at most %g%% for NanoGPT\n%-12s%8s  %-10s%12s%12s%10s\n", 100 * AIM_HEADERS, "model", "layers", "compressor", "headers", "bytes", "part"));
-  PetscCall(MeasureHeaders("NanoGPT 124M", PETSC_TRUE, PETSC_STATIC_ARRAY_LENGTH(NanoGPT), NanoGPT, divide, (PetscReal)0.1, state));
-  PetscCall(MeasureHeaders("NanoGPT 124M", PETSC_TRUE, PETSC_STATIC_ARRAY_LENGTH(NanoGPT), NanoGPT, divide, (PetscReal)0.05, state));
-  PetscCall(MeasureHeaders("quickstart", PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(quickstart), quickstart, divide, (PetscReal)0.1, state));
+  PetscCall(MeasureHeaders("NanoGPT 124M", PETSC_TRUE, PETSC_STATIC_ARRAY_LENGTH(NanoGPT), NanoGPT, divide, "topk 0.1 natural", state));
+  PetscCall(MeasureHeaders("NanoGPT 124M", PETSC_TRUE, PETSC_STATIC_ARRAY_LENGTH(NanoGPT), NanoGPT, divide, "topk 0.05 natural", state));
+  PetscCall(MeasureHeaders("quickstart", PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(quickstart), quickstart, divide, "topk 0.1 natural", state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -465,7 +421,7 @@ static PetscErrorCode ReportCRC(PetscInt repetitions, PetscReal times[])
 {
   const size_t   bytes = (size_t)1 << 24;
   const char    *name  = "tables";
-  PetscLogDouble start, median;
+  PetscLogDouble median;
   unsigned char *data;
   uint32_t       crc = 0;
 
@@ -475,14 +431,9 @@ static PetscErrorCode ReportCRC(PetscInt repetitions, PetscReal times[])
 #endif
   PetscCall(PetscMalloc1(bytes, &data));
   for (size_t i = 0; i < bytes; i++) data[i] = (unsigned char)(i * 131);
-  for (PetscInt r = -1; r < repetitions; r++) {
-    PetscCall(Now(&start));
-    crc = MuonWireCRC32C(crc, data, bytes);
-    PetscCall(Elapsed(start, &times[PetscMax(r, 0)]));
-  }
+  TIME(repetitions, times, &median, crc = MuonWireCRC32C(crc, data, bytes));
   PetscCall(PetscFree(data));
-  PetscCall(Median(repetitions, times, &median));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "CRC-32C: by %s, %.2f GB/s%s\n", name, (double)bytes / median / 1e9, crc == 1 ? "." : ""));
+  Print("CRC-32C: by %s, %.2f GB/s%s\n", name, (double)bytes / median / 1e9, crc == 1 ? "." : "");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -497,7 +448,7 @@ static PetscErrorCode ReportProcessor(void)
     const char *name = strchr(line, ':');
 
     if (strncmp(line, "model name", 10) != 0 || name == NULL) continue;
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "processor:%s", name + 1));
+    Print("processor:%s", name + 1);
     break;
   }
   fclose(file);
@@ -517,22 +468,20 @@ int main(int argc, char **argv)
   unsigned long long state = 1;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
+  PetscCall(BenchmarkInitialize(&argc, &argv, help));
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Benchmark of messages", NULL);
-  PetscCall(PetscOptionsInt("-benchmark_rows", "Rows of the matrix", NULL, rows, &rows, NULL));
-  PetscCall(PetscOptionsInt("-benchmark_columns", "Its columns", NULL, columns, &columns, NULL));
+  OptionCount("-benchmark_rows", "Rows of the matrix", rows);
+  OptionCount("-benchmark_columns", "Its columns", columns);
   PetscCall(PetscOptionsEList("-benchmark_precision", "Precision of the matrices", NULL, precisions, 2, precisions[chosen], &chosen, NULL));
   precision = (MuonPrecision)chosen;
-  PetscCall(PetscOptionsInt("-benchmark_rank_rows", "Rows and columns of the matrix for singular value decompositions", NULL, rankrows, &rankrows, NULL));
-  PetscCall(PetscOptionsInt("-benchmark_repetitions", "Runs of which the median is taken", NULL, repetitions, &repetitions, NULL));
-  PetscCall(PetscOptionsInt("-benchmark_model_divide", "What the sides of the layers of the models are divided by", NULL, divide, &divide, NULL));
-  PetscCall(PetscOptionsEnum("-benchmark_clock", "wall, or cpu where others use the machine and the BLAS has one thread", NULL, Clocks, (PetscEnum)ticks, (PetscEnum *)&ticks, NULL));
-  PetscCall(PetscOptionsString("-benchmark_compressor", "Measure types that begin like this only", NULL, pattern, pattern, sizeof(pattern), NULL));
-  PetscCall(PetscOptionsString("-benchmark_residuals", "File of tutorials/nanogpt -nanogpt_residuals", NULL, residuals, residuals, sizeof(residuals), NULL));
-  PetscCall(PetscOptionsString("-benchmark_csv", "File that gets all rows", NULL, csv, csv, sizeof(csv), NULL));
+  OptionCount("-benchmark_rank_rows", "Rows and columns of the matrix for singular value decompositions", rankrows);
+  OptionCount("-benchmark_repetitions", "Runs of which the median is taken", repetitions);
+  OptionCount("-benchmark_model_divide", "What the sides of the layers of the models are divided by", divide);
+  OptionClock("wall, or cpu where others use the machine and the BLAS has one thread");
+  OptionString("-benchmark_compressor", "Measure types that begin like this only", pattern);
+  OptionString("-benchmark_residuals", "File of tutorials/nanogpt -nanogpt_residuals", residuals);
+  OptionString("-benchmark_csv", "File that gets all rows", csv);
   PetscOptionsEnd();
-  PetscCheck(rows > 0 && columns > 0 && rankrows > 0 && repetitions > 0 && divide > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
-             "-benchmark_rows, -benchmark_columns, -benchmark_rank_rows, -benchmark_repetitions, -benchmark_model_divide: expected at least 1");
   PetscCall(PetscMalloc1(repetitions, &times));
   PetscCall(PetscCalloc1(DATA, &results));
   PetscCall(MeasureTriad(repetitions, times, &triad));
@@ -548,13 +497,13 @@ int main(int argc, char **argv)
   }
   if (residuals[0] != '\0') {
     PetscCall(SetsLoad(residuals, &sets[UP][0], &sets[DOWN][0]));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "up and down: %" PetscInt_FMT " matrices each of %s\n", sets[UP][0].n, residuals));
+    Print("up and down: %" PetscInt_FMT " matrices each of %s\n", sets[UP][0].n, residuals);
   }
   for (int data = 0; data < DATA; data++) {
     for (size_t r = 0; r < ROWS; r++) {
-      const PetscBool small = Rows[r].svd == PETSC_TRUE && data < UP ? PETSC_TRUE : PETSC_FALSE;
+      const int small = (strncmp(Rows[r], MUONCOMPRESSORRANKK, 5) == 0 || strncmp(Rows[r], MUONCOMPRESSORTOPSVD, 6) == 0) && data < UP; /* decompositions */
 
-      if (strncmp(Rows[r].type, pattern, strlen(pattern)) == 0 && sets[data][small].n > 0) PetscCall(MeasureRow(&Rows[r], &sets[data][small], repetitions, times, &results[data][r]));
+      if (strncmp(Rows[r], pattern, strlen(pattern)) == 0 && sets[data][small].n > 0) PetscCall(MeasureRow(Rows[r], &sets[data][small], repetitions, times, &results[data][r]));
     }
     for (int small = 0; small < 2; small++) PetscCall(SetDestroy(&sets[data][small]));
   }
@@ -564,7 +513,7 @@ int main(int argc, char **argv)
   triad = PetscMax(triad, again);
   PetscCall(MeasureAims(PetscMax(1, 50304 / divide), PetscMax(1, 768 / divide), &state, repetitions, times, triad));
   PetscCall(PrintHeaders(divide, &state));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\ntriad: %.2f GB/s, the better of before and after\n", triad / 1e9));
+  Print("\ntriad: %.2f GB/s, the better of before and after\n", triad / 1e9);
   if (csv[0] != '\0') PetscCall(WriteCSV(csv, results, triad));
   PetscCall(PetscFree(results));
   PetscCall(PetscFree(times));

@@ -23,9 +23,6 @@ static void ThereAndBack(unsigned width, uint64_t count, const unsigned char *pa
   MuonWireSetWide(0);
   Check(MuonWireCodedEncode(width, count, packed, max, other) == bytes && memcmp(other, coded, (size_t)bytes) == 0, "%d codes: other bytes", (int)count);
   MuonWireSetWide(1);
-  free(other);
-  free(back);
-  free(coded);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -51,9 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Check(used <= size, "%d bytes", (int)used);
     ThereAndBack(width, count, to);
   }
-  free(other);
-  free(to);
   count = 8 * size / width;
   if (width < 9 || MuonWireValuesValidate(MUON_WIRE_VALUES_NATURAL, count, data) == MUON_WIRE_OK) ThereAndBack(width, count, data);
+  FreeFrom(0);
   return 0;
 }

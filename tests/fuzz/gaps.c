@@ -29,10 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     MuonWireSetWide(1);
     Check(used <= bytes && MuonWireGapsDecode(entries, count, again, used, &used, plain, back) == MUON_WIRE_OK, "%d of %d", (int)count, (int)entries);
     Check(memcmp(to, back, (size_t)MuonWireIndicesBytes(plain, entries, count)) == 0, "%d of %d", (int)count, (int)entries);
-    free(other);
-    free(back);
-    free(again);
   }
-  free(to);
+  FreeFrom(0);
   return 0;
 }

@@ -98,9 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   length  = (size_t)MuonWireMessageBytes(&content.header);
   message = (unsigned char *)Allocate(length);
   Check(ContentEncode(&content, message) == length && ContentDecode(&back, message, length, 1, rows, columns) == MUON_WIRE_OK && ContentEqual(&content, &back), "kind %u, values %u: something else comes back", kind, values);
-  ContentFree(&back);
   Check(CheckMessage(message, length, 1, rows, columns) == MUON_WIRE_OK, "kind %u, values %u, %d of %d x %d", kind, values, (int)count, (int)rows, (int)columns);
-  ContentFree(&content);
-  free(message);
+  FreeFrom(0);
   return 0;
 }

@@ -1,10 +1,4 @@
-"""Philox4x32-10 a second time, from the definition in Salmon, Moraes, Dror and Shaw (2011).
-
-    philox.py DIR    check the streams that tests/kernels_random.c wrote into DIR
-"""
-import os
-import sys
-
+"""Philox4x32-10 a second time, from the definition in Salmon, Moraes, Dror and Shaw (2011), for the oracles that draw."""
 MASK = 0xFFFFFFFF
 KNOWN = [
     ([0] * 4, [0] * 2, [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]),
@@ -39,19 +33,5 @@ class Stream:
         return self.blocks[block][entry & 3]
 
 
-def main():
-    for counter, key, out in KNOWN:
-        assert philox(counter, key) == out, 'known answer'
-    checked = 0
-    with open(os.path.join(sys.argv[1], 'philox.txt')) as file:
-        for line in file:
-            seed, layer, step, sender, direction, first, *words = map(int, line.split())
-            stream = Stream(seed, layer, step, sender, direction)
-            assert words == [stream.word(first + k) for k in range(len(words))], line[:60]
-            checked += len(words)
-    assert checked >= 1000, checked
-    print('philox.py: %d words agree' % checked)
-
-
-if __name__ == '__main__':
-    main()
+for counter, key, out in KNOWN:
+    assert philox(counter, key) == out, 'known answer'

@@ -4,61 +4,38 @@
 
 import math
 import os
-import shutil
-import subprocess
 import sys
 import unittest
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 import science  # noqa: E402
+from science import STARTED, words  # noqa: E402
 
 antiderivative = science.load("antiderivative")
 
-STARTED = []
 
-
-def program(command, **_):
+def program(command):
   """In the place of the program: AdamW errs by seed / 100 at its best rate, 1e-3; Muon by half of that, but for a thousandth, at 0.1, which is off the first grid; others by as much as AdamW or a little more or less."""
-  STARTED.append(command)
-  words = {word: following for word, following in zip(command, command[1:] + [""]) if word[:1] == "-"}
+  option = words(command)
   seed, error = int(command[[word[-5:] for word in command].index("_seed") + 1]), 0.01
   error *= seed
-  if "-muon_learning_rate" in words and "-tao_type" not in words:
-    error *= (0.5 + 0.001 * (seed % 2)) * 10 ** abs(math.log10(float(words["-muon_learning_rate"])) + 1)
-  elif "-muon_adamw_learning_rate" in words and "-tao_type" not in words:
-    error *= 10 ** abs(math.log10(float(words["-muon_adamw_learning_rate"])) + 3)
+  if "-muon_learning_rate" in option and "-tao_type" not in option:
+    error *= (0.5 + 0.001 * (seed % 2)) * 10 ** abs(math.log10(float(option["-muon_learning_rate"])) + 1)
+  elif "-muon_adamw_learning_rate" in option and "-tao_type" not in option:
+    error *= 10 ** abs(math.log10(float(option["-muon_adamw_learning_rate"])) + 3)
   else:
     for key, best in (("-tao_lmvm_mat_lmvm_hist_size", 10), ("-tao_brgn_subsolver_tao_bnk_ksp_max_it", 32)):
-      error *= max(1, abs(math.log10(float(words.get(key, best)) / best)) * 10)
+      error *= max(1, abs(math.log10(float(option.get(key, best)) / best)) * 10)
     error *= 1.1 if seed % 2 else 0.95
-  if "*.b?:adamw,trunk.W0:adamw,*:soap" in command and float(words["-muon_adamw_learning_rate"]) > 1e-3:
+  if "*.b?:adamw,trunk.W0:adamw,*:soap" in command and float(option["-muon_adamw_learning_rate"]) > 1e-3:
     error = math.nan
-  return subprocess.CompletedProcess(command, 0, "relative error %.3e, deviation 1e-3; 2.0e-04 by the trapezoidal rule\npasses 400 seconds 1.5 bytes 3e6 loss 1e-6\nhistory 20:0.5 40:0.4\n" % error, "")
+  return "relative error %.3e, deviation 1e-3; 2.0e-04 by the trapezoidal rule\npasses 400 seconds 1.5 bytes 3e6 loss 1e-6\nhistory 20:0.5 40:0.4\n" % error
 
 
 class Antiderivative(science.Tests, unittest.TestCase):
-  module, name, page = antiderivative, "antiderivative", "antiderivative.md"
-
-  def run_it(self, *more):
-    sys.argv = ["antiderivative.py", "--program", "./program", "--store", "store", "--passes", "400", *self.problem, *more]
-    out, err = StringIO(), StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-      antiderivative.main()
-    with open(os.path.join("store", self.page)) as f:
-      return f.read(), err.getvalue()
-
-  def setUp(self):
-    shutil.rmtree("store", ignore_errors=True)
-    STARTED.clear()
-    self.run, self.draw = antiderivative.subprocess.run, antiderivative.Report.draw
-    antiderivative.subprocess.run = program
-    antiderivative.Report.draw = lambda report, path: None # but in the last test
-
-  def tearDown(self):
-    antiderivative.subprocess.run, antiderivative.Report.draw = self.run, self.draw
+  module, name, page, program = antiderivative, "antiderivative", "antiderivative.md", staticmethod(program)
+  size = ["--passes", "400"]
 
   def test_statistics(self):
     """The quantiles of tables, the closed form of two degrees of freedom, and Holm's own rule by hand."""
@@ -82,9 +59,9 @@ class Antiderivative(science.Tests, unittest.TestCase):
     self.assertNotIn("Not run", report)
     gauss = [command for command in STARTED if "brgn" in command and "32" in command][0]
     self.assertEqual(gauss[gauss.index("-tao_max_it") + 1], "6") # 400 passes of 2 * 32 + 6
-    words = [command for command in STARTED if "-tao_type" in command and "-muon_learning_rate" in command][0]
+    then = [command for command in STARTED if "-tao_type" in command and "-muon_learning_rate" in command][0]
     for key, value in {"-muon_max_steps": "200", "-tao_max_funcs": "200", "-muon_learning_rate": "0.1", "-tao_lmvm_mat_lmvm_hist_size": "10"}.items():
-      self.assertEqual(words[words.index(key) + 1], value)
+      self.assertEqual(words(then)[key], value)
     self.assertTrue(all((command[0] == "mpiexec") == ("-ef21_compressor" in command) for command in STARTED))
     # Nothing is left; a line that is damaged is made again, and no other
     STARTED.clear()
@@ -113,14 +90,14 @@ class Reaction(Antiderivative):
     self.assertTrue(all("-reaction_seed" in command and not any("antiderivative" in word for word in command) for command in STARTED))
     self.assertEqual([command[command.index("-muon_max_steps") + 1] for command in STARTED if "-reaction_decay" in command], ["1600"])
     for command in STARTED:
-      words = dict(zip(command, command[1:] + [""]))
+      option = words(command)
       self.assertEqual("-reaction_subset" in command, "-tao_type" in command or "-reaction_last" in command)
       if "-reaction_last" in command:
-        self.assertEqual((words["-muon_max_steps"], words["-reaction_last"]), ("360", "5")) # two products in a step of LSQR
-      elif words.get("-tao_type") == "lmvm":
-        self.assertIn((words["-muon_max_steps"], words["-tao_max_funcs"]), (("0", "100"), ("200", "50")))
+        self.assertEqual((option["-muon_max_steps"], option["-reaction_last"]), ("360", "5")) # two products in a step of LSQR
+      elif option.get("-tao_type") == "lmvm":
+        self.assertIn((option["-muon_max_steps"], option["-tao_max_funcs"]), (("0", "100"), ("200", "50")))
       elif "brgn" in command:
-        self.assertEqual(words["-tao_max_it"], {"10": "4", "32": "1", "100": "1"}[words["-tao_brgn_subsolver_tao_bnk_ksp_max_it"]])
+        self.assertEqual(option["-tao_max_it"], {"10": "4", "32": "1", "100": "1"}[option["-tao_brgn_subsolver_tao_bnk_ksp_max_it"]])
     self.assertNotIn("Not run", report)
 
   def test_unknown(self):

@@ -4,74 +4,50 @@
 
 import math
 import os
-import shutil
-import subprocess
 import sys
 import unittest
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 import science  # noqa: E402
+from science import STARTED, words  # noqa: E402
 
 convection = science.load("convection")
-convection.subprocess = subprocess # antiderivative.py starts programs by the same module
-
-STARTED = []
 
 
-def program(command, **_):
+def program(command):
   """In the place of the program: rates are best at 1e-3, but for Muon's at 0.1, and ten vectors are best; L-BFGS ends sooner, and after Muon with half of the error."""
-  STARTED.append(command)
-  words = {word: following for word, following in zip(command, command[1:] + [""]) if word[:1] == "-"}
-  error = 0.01 * int(words["-convection_seed"])
+  option = words(command)
+  error, passes = 0.01 * int(option["-convection_seed"]), 300 if "-tao_type" in option else 400
   for key, best in (("-muon_learning_rate", 0.1), ("-muon_adamw_learning_rate", 1e-3), ("-tao_lmvm_mat_lmvm_hist_size", 10)):
-    if float(words.get(key, -1)) > 0:
-      error *= 10 ** abs(math.log10(float(words[key]) / best))
-  passes = 300 if "-tao_type" in words else 400
-  return subprocess.CompletedProcess(command, 0, "relative error %.3e, loss 1e-6\npasses %d seconds 1.5 bytes 3e6\nhistory 20:0.5 40:0.4\n" % (error / 2 if passes == 300 and "-muon_learning_rate" in words else error, passes), "")
+    if float(option.get(key, -1)) > 0:
+      error *= 10 ** abs(math.log10(float(option[key]) / best))
+  return "relative error %.3e, loss 1e-6\npasses %d seconds 1.5 bytes 3e6\nhistory 20:0.5 40:0.4\n" % (error / 2 if passes == 300 and "-muon_learning_rate" in option else error, passes)
 
 
 class Convection(science.Tests, unittest.TestCase):
-  module, name, page = convection, "convection", "convection.md"
-
-  def run_it(self, *more):
-    sys.argv = ["convection.py", "--program", "./program", "--store", "store", "--passes", "400", *more]
-    with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
-      convection.main()
-    with open(os.path.join("store", "convection.md")) as f:
-      return f.read()
-
-  def setUp(self):
-    shutil.rmtree("store", ignore_errors=True)
-    STARTED.clear()
-    self.run, self.draw = self.module.subprocess.run, self.module.Report.draw
-    self.module.subprocess.run = program
-    self.module.Report.draw = lambda report, path: None # but in the last test
-
-  def tearDown(self):
-    self.module.subprocess.run, self.module.Report.draw = self.run, self.draw
+  module, name, page, program = convection, "convection", "convection.md", staticmethod(program)
+  size = ["--passes", "400"]
 
   def test_study(self):
-    report = self.run_it()
+    report, _ = self.run_it()
     self.assertIn("| AdamW | 0.001 | %.2e, " % (0.01 * 6 ** (1 / 3)), report)
     self.assertIn("| Adam as published, constant rate | 0.001 | ", report)
     self.assertRegex(report, r"\| Muon \| 0.1 \| [^|]*\| 1.00, [^|]*\| no difference seen[^|]*\| 3 \| 1.0e-06 \| 400 \|")
     self.assertRegex(report, r"\| Muon, then `lmvm` \|  \| [^|]*\| 0.50, 0.50 to 0.50 \| better \| 3 \| 1.0e-06 \| 300 \|")
     self.assertNotIn("Not run", report)
     for rate in ("-muon_learning_rate", "-muon_adamw_learning_rate"): # a quarter of the gradients, then the others
-      words = [command for command in STARTED if "-tao_type" in command and rate in command and command[command.index(rate) + 1] in ("0.1", "0.001")][0]
+      then = [option for option in map(words, STARTED) if "-tao_type" in option and option.get(rate) in ("0.1", "0.001")][0]
       for key, value in {"-muon_max_steps": "100", "-muon_schedule_warmup": "2", "-tao_max_funcs": "300", "-tao_lmvm_mat_lmvm_hist_size": "10", "-convection_history": "20"}.items():
-        self.assertEqual(words[words.index(key) + 1], value)
+        self.assertEqual(then[key], value)
     STARTED.clear()
-    self.assertEqual((self.run_it(), STARTED), (report, []))
+    self.assertEqual((self.run_it()[0], STARTED), (report, []))
     path = os.path.join("store", "convection.csv")
     with open(path) as f:
       lines = f.read().splitlines(True)
     with open(path, "w") as f:
       f.write("".join(line for line in lines if "-tao_type" not in line))
-    report = self.run_it("--report")
+    report, _ = self.run_it("--report")
     for method in ("L-BFGS of TAO, `lmvm`", "AdamW, then `lmvm`", "Muon, then `lmvm`"):
       self.assertIn("- %s: its number is not chosen yet\n" % method, report)
     self.assertIn("studies/convection.py --program ", report)

@@ -4,53 +4,30 @@
 
 import math
 import os
-import shutil
-import subprocess
 import sys
 import unittest
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 import science  # noqa: E402
+from science import STARTED, words  # noqa: E402
 
 recovery = science.load("recovery")
 
-STARTED = []
 
-
-def program(command, **_):
+def program(command):
   """In the place of the program: FISTA alone recovers, from 60 measurements on, and errors of the others are least at the rate 1e-3."""
-  words = {word: following for word, following in zip(command[1:], command[2:] + [""]) if word[0] == "-"}
-  STARTED.append(words["-recovery_seed"])
-  rate = [float(words[key]) for key in ("-muon_learning_rate", "-muon_adamw_learning_rate", "-recovery_rate") if key in words]
+  option = words(command)
+  rate = [float(option[key]) for key in ("-muon_learning_rate", "-muon_adamw_learning_rate", "-recovery_rate") if key in option]
   error = 0.05 * 10 ** abs(math.log10(rate[0]) + 3) if rate else 0.9
-  if words.get("-recovery_method") == "fista" and error < 0.1:
-    error = 1e-4 if int(words["-recovery_measurements"]) >= 60 else 0.2
-  return subprocess.CompletedProcess(command, 0, "errors %s\ngradients 7 seconds 0.5\n" % " ".join(["%g" % error] * int(words["-recovery_instances"])), "")
+  if option.get("-recovery_method") == "fista" and error < 0.1:
+    error = 1e-4 if int(option["-recovery_measurements"]) >= 60 else 0.2
+  return "errors %s\ngradients 7 seconds 0.5\n" % " ".join(["%g" % error] * int(option["-recovery_instances"]))
 
 
 class Recovery(science.Tests, unittest.TestCase):
-  module, name, page = recovery, "recovery", "report.md"
-
-  def run_it(self, *more):
-    sys.argv = ["recovery.py", "--program", "./program", "--store", "store", "--size", "16", "--instances", "3", "--tuning", "2", "--seeds", "1", *more]
-    out, err = StringIO(), StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-      recovery.main()
-    with open(os.path.join("store", "report.md")) as f:
-      return f.read(), err.getvalue()
-
-  def setUp(self):
-    shutil.rmtree("store", ignore_errors=True)
-    STARTED.clear()
-    self.run, self.draw = recovery.subprocess.run, recovery.Report.draw
-    recovery.subprocess.run = program
-    recovery.Report.draw = lambda report, path: None # but in the last test
-
-  def tearDown(self):
-    recovery.subprocess.run, recovery.Report.draw = self.run, self.draw
+  module, name, page, program = recovery, "recovery", "report.md", staticmethod(program)
+  size = ["--size", "16", "--instances", "3", "--tuning", "2", "--seeds", "1"]
 
   def test_curve(self):
     """Figures that were computed by another program; the curve ends in degrees of freedom at full rank, and is symmetric."""
@@ -62,7 +39,7 @@ class Recovery(science.Tests, unittest.TestCase):
 
   def test_study(self):
     report, _ = self.run_it()
-    self.assertEqual(set(STARTED), {"1", "101"})
+    self.assertEqual({words(command)["-recovery_seed"] for command in STARTED}, {"1", "101"})
     self.assertIn("| FISTA | 0.001 | 0 of 3, 3 of 3, 3 of 3, 3 of 3, 3 of 3 | 50 to 62 | 1.0e-04, 1.0e-04 to 1.0e-04 | 7 | 0.17 | 0 |", report)
     self.assertIn("| Muon, nuclear | 0.001 | 0 of 3, 0 of 3, 0 of 3, 0 of 3, 0 of 3 | above 124 | 5.0e-02,", report)
     self.assertNotIn("Not run", report)

@@ -3,10 +3,16 @@
 import importlib.util
 import os
 import shutil
+import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 STORE = os.path.join(ROOT, "share", "petscmuon", "doc", "studies", "science")
+
+
+STARTED = [] # commands of the test
 
 
 def load(name):
@@ -17,13 +23,40 @@ def load(name):
   return module
 
 
-class Tests:
-  """Beside unittest.TestCase. The class has the module, the names of its csv and of its page, options of the problem, and run_it(); setUp() keeps run and draw of the module."""
+def words(command):
+  """{option: the word after it}"""
+  return {word: following for word, following in zip(command, command[1:] + [""]) if word[:1] == "-"}
 
-  problem = []
+
+class Tests:
+  """Beside unittest.TestCase. The class has the module, the names of its csv and of its page, options of the script in a test and of the problem, and program(), which is in the place of the program of the study."""
+
+  size, problem = [], []
+
+  def setUp(self):
+    def start(command, **_):
+      STARTED.append(command)
+      return subprocess.CompletedProcess(command, 0, self.program(command), "")
+
+    shutil.rmtree("store", ignore_errors=True)
+    STARTED.clear()
+    self.start, self.draw, subprocess.run = subprocess.run, self.module.Report.draw, start
+    self.module.Report.draw = lambda report, path: None # but in the last test
+
+  def tearDown(self):
+    subprocess.run, self.module.Report.draw = self.start, self.draw
+
+  def run_it(self, *more):
+    """The report, and what the script says of errors."""
+    sys.argv = [self.module.__name__ + ".py", "--program", "./program", "--store", "store", *self.size, *self.problem, *more]
+    err = StringIO()
+    with redirect_stdout(StringIO()), redirect_stderr(err):
+      self.module.main()
+    with open(os.path.join("store", self.page)) as f:
+      return f.read(), err.getvalue()
 
   def test_program(self):
-    self.module.subprocess.run = self.run
+    subprocess.run = self.start
     with open("program", "w") as f:
       f.write("#!/bin/sh\necho no; exit 3\n")
     os.chmod("program", 0o755)

@@ -13,11 +13,11 @@
 #define TERMS 128
 
 typedef struct {
-  PetscInt     cells, side, points; /* of the solver's grid, of the grid that data are on: points a side, and all */
-  PetscInt     n, tests;            /* functions of this rank, to train and to test with */
-  float       *a, *u;               /* of all these functions, one behind the other */
+  PetscInt     cells, side, points;    /* of the solver's grid, of the grid that data are on: points a side, and all */
+  PetscInt     n, tests;               /* functions of this rank, to train and to test with */
+  float       *a, *u;                  /* of all these functions, one behind the other */
   float       *mean[2], *deviation[2]; /* of a and u over the training functions of all ranks, at each point */
-  DM           da;                  /* unknowns: the inner points */
+  DM           da;                     /* unknowns: the inner points */
   Mat          A;
   Vec          b, x;
   KSP          ksp;
@@ -173,10 +173,10 @@ static inline PetscErrorCode DarcyMoments(const Darcy *d, const float v[], float
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, (PetscMPIInt)(2 * d->points), MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &count, 1, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
   for (PetscInt i = 0; i < d->points; i++) {
-    const double m = sums[i] / count;
+    const double m = sums[i] / PetscMax(count, 1);
 
     mean[i]      = (float)m;
-    deviation[i] = (float)PetscSqrtReal(PetscMax(0, sums[d->points + i] / count - m * m));
+    deviation[i] = (float)PetscSqrtReal(PetscMax(0, sums[d->points + i] / PetscMax(count, 1) - m * m));
   }
   PetscCall(PetscFree(sums));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -215,5 +215,30 @@ static inline PetscErrorCode DarcyMake(Darcy *d, PetscInt seed, PetscInt functio
   PetscCall(PetscRandomDestroy(&random));
   PetscCall(DarcyMoments(d, d->a + d->tests * d->points, d->mean[0], d->deviation[0]));
   PetscCall(DarcyMoments(d, d->u + d->tests * d->points, d->mean[1], d->deviation[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Prints by how much solutions of the test differ from those on a finer grid */
+static inline PetscErrorCode DarcyCheck(const Darcy *d, PetscInt seed, PetscInt cells, PetscInt tests)
+{
+  double sums[2] = {0, 0};
+  Darcy  fine;
+
+  PetscFunctionBeginUser;
+  PetscCall(DarcyCreate(cells, d->side, &fine));
+  PetscCall(DarcyMake(&fine, seed, 0, tests));
+  for (PetscInt j = 0; j < fine.tests; j++) {
+    double above = 0, below = 0;
+
+    for (PetscInt i = j * d->points; i < (j + 1) * d->points; i++) {
+      above += PetscSqr((double)fine.u[i] - (double)d->u[i]);
+      below += PetscSqr((double)fine.u[i]);
+    }
+    sums[0] += sqrt(above / below);
+    sums[1] += 1;
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "data: %" PetscInt_FMT " cells a side differ from %" PetscInt_FMT " by %.1e\n", d->cells, cells, sums[0] / sums[1]));
+  PetscCall(DarcyDestroy(&fine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

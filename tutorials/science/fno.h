@@ -64,14 +64,14 @@ enum {
 };
 
 typedef struct {
-  PetscInt       batch; /* functions that fit */
-  PetscInt       rows[LAYERS], columns[LAYERS], parts[LAYERS];
-  FnoReal       *w[LAYERS], *g[LAYERS]; /* weights and gradients: rows one behind the other; modes column by column, of complex numbers */
-  FnoReal       *wave, *turn;           /* waves in x and in y as columns */
-  FnoReal       *V[BLOCKS + 1];         /* of all functions: what gelu is applied to in each block */
-  FnoReal       *X[BLOCKS], *Y;         /* frequencies, of a mode first real parts of all functions, then imaginary ones; scratch */
-  FnoReal      **D, *H;                 /* derivatives by V of each function, scratch */
-  FnoReal       *T, *Z, *P, *U, *Q, *G, *out; /* scratch */
+  PetscInt  batch; /* functions that fit */
+  PetscInt  rows[LAYERS], columns[LAYERS], parts[LAYERS];
+  FnoReal  *w[LAYERS], *g[LAYERS];       /* weights and gradients: rows one behind the other; modes column by column, of complex numbers */
+  FnoReal  *wave, *turn;                 /* waves in x and in y as columns */
+  FnoReal  *V[BLOCKS + 1];               /* of all functions: what gelu is applied to in each block */
+  FnoReal  *X[BLOCKS + 1], *Y;           /* frequencies, of a mode first real parts of all functions, then imaginary ones; scratch */
+  FnoReal **D, *H;                       /* derivatives by V of each function, and scratch as one more of them */
+  FnoReal  *T, *Z, *P, *U, *Q, *G, *out; /* scratch */
 } Fno;
 
 /* C = op(A) op(B) + beta C of column-major arrays */
@@ -169,7 +169,7 @@ static inline PetscErrorCode FnoAnalyze(Fno *f, PetscBool inverse, PetscInt n, P
   for (PetscInt j = 0; j <= MODES; j++) {
     for (PetscInt k = 0; k < MODES; k++) {
       const FnoReal  factor = FnoFactor(inverse, k);
-      const FnoReal *z      = f->Z + 2 * k + j * WAVES, *t = z + (MODES + 1) * WAVES;
+      const FnoReal *z = f->Z + 2 * k + j * WAVES, *t = z + (MODES + 1) * WAVES;
       FnoReal       *plus = X + ((j * MODES + k) * 2 * n + s) * WIDTH, *minus = X + (((MODES + j - 1) * MODES + k) * 2 * n + s) * WIDTH;
 
       for (PetscInt c = 0; c < WIDTH; c++, z += WAVES * TURNS, t += WAVES * TURNS) {
@@ -329,7 +329,7 @@ static inline PetscErrorCode FnoBackward(Fno *f, PetscInt n, const FnoReal a[])
       PetscCall(FnoSynthesize(f, PETSC_FALSE, n, s, f->Y, f->H));
       if (l > 0) FnoGeluDerivative(STATE, V, f->H);
       f->D[s] = f->H;
-      f->H    = D;
+      f->H = f->D[f->batch] = D;
     }
   }
   for (PetscInt s = 0; s < n; s++) {
@@ -376,11 +376,10 @@ static inline PetscErrorCode FnoCreate(PetscInt batch, Fno *f)
       f->wave[i + (2 * k + 1) * PADDED] = (FnoReal)-sin(angle);
     }
   }
-  for (PetscInt l = 0; l <= BLOCKS; l++) PetscCall(PetscMalloc1(batch * STATE, &f->V[l]));
-  for (PetscInt l = 0; l < BLOCKS; l++) PetscCall(PetscMalloc1(batch * HARMONICS * 2 * WIDTH, &f->X[l]));
-  PetscCall(PetscMalloc1(batch, &f->D));
-  for (PetscInt s = 0; s < batch; s++) PetscCall(PetscMalloc1(STATE, &f->D[s]));
-  PetscCall(PetscMalloc1(STATE, &f->H));
+  for (PetscInt l = 0; l <= BLOCKS; l++) PetscCall(PetscMalloc2(batch * STATE, &f->V[l], batch * HARMONICS * 2 * WIDTH, &f->X[l]));
+  PetscCall(PetscMalloc1(batch + 1, &f->D));
+  for (PetscInt s = 0; s <= batch; s++) PetscCall(PetscMalloc1(STATE, &f->D[s]));
+  f->H = f->D[batch];
   PetscCall(PetscMalloc4(batch * HARMONICS * 2 * WIDTH, &f->Y, WAVES * PADDED * WIDTH, &f->T, WAVES * TURNS * WIDTH, &f->Z, 4 * WIDTH * batch, &f->P));
   PetscCall(PetscMalloc4(POINTS * WIDTH, &f->U, POINTS * HIDDEN, &f->Q, POINTS * HIDDEN, &f->G, POINTS, &f->out));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -390,11 +389,9 @@ static inline PetscErrorCode FnoDestroy(Fno *f)
 {
   PetscFunctionBeginUser;
   for (PetscInt l = 0; l < LAYERS; l++) PetscCall(PetscFree2(f->w[l], f->g[l]));
-  for (PetscInt l = 0; l <= BLOCKS; l++) PetscCall(PetscFree(f->V[l]));
-  for (PetscInt l = 0; l < BLOCKS; l++) PetscCall(PetscFree(f->X[l]));
-  for (PetscInt s = 0; s < f->batch; s++) PetscCall(PetscFree(f->D[s]));
+  for (PetscInt l = 0; l <= BLOCKS; l++) PetscCall(PetscFree2(f->V[l], f->X[l]));
+  for (PetscInt s = 0; s <= f->batch; s++) PetscCall(PetscFree(f->D[s]));
   PetscCall(PetscFree(f->D));
-  PetscCall(PetscFree(f->H));
   PetscCall(PetscFree2(f->wave, f->turn));
   PetscCall(PetscFree4(f->Y, f->T, f->Z, f->P));
   PetscCall(PetscFree4(f->U, f->Q, f->G, f->out));

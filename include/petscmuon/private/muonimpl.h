@@ -8,6 +8,7 @@
 #include <petscmuon/private/muonexchangeimpl.h>
 #include <petscmuon/private/muoncompressorimpl.h>
 #include <petscmuon/private/muonassemblyimpl.h>
+#include <petscmuon/private/muonport.h>
 #include <petscmuon.h>
 
 PETSC_EXTERN PetscLogEvent MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggregate, MUON_Measure, MUON_SetUpEvent;
@@ -32,7 +33,10 @@ typedef struct {
 
 typedef struct _n_MuonGroup      *MuonGroup;
 typedef struct _n_MuonWorkerGrid *MuonWorkerGrid;
+typedef struct _n_MuonRounds     *MuonRounds;
 typedef struct _MuonGroupOps      MuonGroupOps;
+typedef struct _MuonUpOps         MuonUpOps;
+typedef struct _MuonDownOps       MuonDownOps;
 
 /*
    How the ranks of an optimizer are cut into workers of size ranks each; a worker has one gradient. This rank
@@ -51,34 +55,16 @@ struct _n_MuonWorkerGrid {
 };
 
 /*
-   Input of a layer's gradients and output of its weights, on every rank of a worker. If a layer is whole on each of several
-   ranks, its gradients are summed and its weights are gathered
-*/
-typedef struct {
-  struct _n_MuonShard *shard;
-  PetscInt            *ranges;    /* of the layer's rows on the ranks of the worker, NULL where it is one rank */
-  PetscMPIInt         *counts;    /* of entries in these, which MPI reads until a sum is done */
-  PetscBool            whole;     /* on each of several ranks, which keep rows of its state, or one of them all of it */
-  PetscInt             ready;     /* calls of MuonLayerGradientReady() since the last step */
-  MuonArray            mean;      /* of whole gradients, each of one rank of the worker: the rows that this rank has of it */
-  MuonArray            packed;    /* the whole gradient with the rows of each rank side by side */
-  MuonArray            staged[2]; /* on the host, while they are summed: the whole gradient and the rows, where they are in the memory of a device */
-  MPI_Request          request;   /* MPI_REQUEST_NULL without a sum in flight */
-} MuonPort;
-
-/*
-   Data of one round of one shard, from the gradient to the new weights. Arrays are borrowed
+   Data of one round of one shard, from the gradient to the new weights. Arrays are borrowed, but Tnew and change
 */
 typedef struct {
   MuonLayerStepInfo info;             /* rate, decay, radius, momentum; what the step reports */
   MuonArray         gradient;         /* of the layer */
   MuonArray         T;                /* worker: what it sends, which becomes its momentum */
-  PetscBool         in_place;         /* T is the layer's own gradient */
-  PetscBool         begun;            /* the sum of T over the workers is in flight in the exchange */
-  PetscBool         edited;           /* the weights were changed since the last step: shard->X is not looked at */
+  MuonArray         Tnew;             /* memory for T where the gradient's is not ours, has another precision or is needed for the next one */
   MuonArray         input;            /* server of several ranks: of the LMO */
   MuonArray         step;             /* server: the step that the commit takes */
-  MuonArray         change;           /* server: of the weights, for -muon_delay_correction; that of round[1] is the one before */
+  MuonArray         change;           /* server: of the weights, which the correction adds; that of round[1] is the one before */
   MuonCompressor    sent;             /* what T was sent with */
   MuonValidated     up_own, down_got; /* validated messages: what this rank sent, where the type needs it, and the server's */
   double            figure[4];        /* bytes of this rank's messages up and down; lags, where they are measured */
@@ -101,22 +87,13 @@ typedef struct _n_MuonShard {
   MuonDownlink   downlink;
 
   MuonArray M, Mnew;  /* momentum, where muon->momentum_at says, and at a server what it becomes at the commit */
-  MuonArray sum;      /* server: sum of the messages, then what the type made of it; kept where the exchange writes it or keep_sum is set */
-  MuonArray X, Xnew;  /* server: weights where the workers' differ from them, and what they become */
-  MuonArray D;        /* memory for a step that the commit takes, where the gradient's cannot have it */
-  MuonArray Tnew;     /* worker: T where the gradient lies in memory that is not ours or has another precision */
+  MuonArray sum;      /* server: sum of the messages, then what the type made of it; kept where the exchange writes it or MuonShardKeepsSum() */
+  MuonArray X, Xnew;  /* server: weights where the workers' differ from them, and what they become; or the step that the commit takes, where the gradient's memory cannot have it */
   MuonArray weighted; /* what MPI sums, times the worker's weight where that is not 1 */
   void     *data;     /* the type's */
 
   MuonRound *round; /* depth of the group: round[0] is at work, MuonShardNext() is that of the gradients of this step */
 
-  /*
-     Set by the type in configure(), or by the group's operations: the sum is kept between steps; nothing of the
-     step needs whole blocks; every worker computes the same from assembled blocks
-  */
-  PetscBool keep_sum, rowwise, replicated;
-
-  MuonArray Tsent; /* worker: T of round[0], where it stays for another step and is no momentum */
 } MuonShard;
 
 /*
@@ -132,44 +109,44 @@ typedef struct {
   MuonAssemblyKind kind;
 } MuonItem;
 
+/* A server of several ranks: blocks of a group's shards are assembled in it */
+typedef struct {
+  MuonAssembly assembly;
+  PetscInt     nitems;
+  MuonItem    *item;
+} MuonServer;
+
 /*
-   Shards that share an exchange: a grid of the ranks, a communicator across its workers, owners, a mode.
+   Shards that share an exchange: a grid of the ranks, a communicator across its workers, owners, ways of messages.
    All ranks run the groups in the same order
 */
 struct _n_MuonGroup {
   const MuonGroupOps *ops;
   void               *data; /* of the operations */
   MuonWorkerGrid      grid;
-  PetscMPIInt         home; /* of nodes: the position in each that sums, encodes and owns these layers, -1 where every position has rows of its own */
   MuonExchange        exchange;
-  MuonExchangeMode    mode;
-  PetscBool           no_downlink; /* no message goes down: every rank computes the new weights of every shard, or arrays[1] */
-  PetscBool           arrays[2];   /* up and down: what is sent of each shard is its array as it is, of T and, behind the commit, of the owner's weights; see MuonGroupSendsArrays() */
-  MuonAssembly        assembly;    /* inside the worker, NULL where that is one rank */
-  PetscInt            nitems;      /* of the assembly */
-  MuonItem           *item;
+  const MuonUpOps    *up;     /* how T comes to the servers */
+  const MuonDownOps  *down;   /* how new weights come from them */
+  MuonServer         *server; /* NULL where workers are one rank, or need no whole blocks */
   PetscInt            nshards;
   MuonShard          *shard;
   unsigned int        replica; /* checksum of what this rank is about to apply where others compute the same */
   unsigned int        alike;   /* and of what an addon has found before the step, which ranks with the same rows have, too */
   PetscInt            depth;   /* 1: a round ends in its step; 2: in the next one, while the next round begins */
-  PetscBool           rests;   /* in this step, which is one of another phase */
 };
 
 /*
    The operations of a group's shards in a step: the driver has those of a mean, a type may have others. create() and
-   destroy() are for group->data. check() rejects, on all ranks, what a group cannot do, at set-up and in each step. The others
-   are the phases of MuonRound() that differ between groups
+   destroy() are for group->data. setup() chooses the ways of messages, too. check() rejects, on all ranks, what a group cannot do, at set-up
+   and in each step
 */
 struct _MuonGroupOps {
   const char *bits; /* of entries that go up and are counted, by their name in a view: no shard has an owner, every worker steps each; NULL where owners step */
   PetscErrorCode (*create)(Muon, MuonGroup);
-  PetscErrorCode (*setup)(Muon, MuonGroup); /* owners, mode, sizes of messages, assembly */
+  PetscErrorCode (*setup)(Muon, MuonGroup); /* owners, ways, sizes of messages, assembly */
   PetscErrorCode (*check)(Muon, MuonGroup);
-  PetscErrorCode (*workers)(Muon, MuonGroup, MuonStatus *);               /* from T to the messages, which need not have arrived */
-  PetscErrorCode (*servers)(Muon, MuonGroup, MuonRecord *, MuonStatus *); /* from the received messages to new weights at the servers and
-  messages of them */
-  PetscErrorCode (*commit)(Muon, MuonShard *);                            /* the new weights */
+  PetscBool (*rowwise)(const MuonGroup);                                  /* nothing of a step needs whole blocks */
+  PetscErrorCode (*servers)(Muon, MuonGroup, MuonRecord *, MuonStatus *); /* from the received messages to new weights at the servers and messages of them */
   PetscErrorCode (*getmemory)(MuonGroup, PetscLogDouble *);
   PetscErrorCode (*destroy)(MuonGroup);
   const char *score; /* what servers() adds to the record, as monitors call it; NULL for none */
@@ -288,8 +265,7 @@ struct _p_Muon {
   MuonLayer                  *active; /* those that are not frozen */
   PetscInt                    ngrids;
   MuonWorkerGrid             *grid;
-  PetscInt                   *grid_of; /* of each layer */
-  PetscMPIInt                *home_of; /* of each layer: that of its group */
+  MuonPlace                  *place; /* of each layer */
   PetscInt                    ngroups;
   MuonGroup                  *group;
   PetscInt                    nshards;
@@ -300,7 +276,8 @@ struct _p_Muon {
   MuonObjectiveAndGradientFn *objective;
   void                       *objectivectx;
 
-  PetscInt           max_steps, node_size;
+  PetscInt           max_steps;
+  MuonPortOptions    ports;
   MuonNesterovType   nesterov;
   int                momentum_at;  /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
   PetscBool          leaveswarned; /* that a polar factor may be outside of the unit ball, in sharp steps */
@@ -324,7 +301,7 @@ struct _p_Muon {
   PetscInt            step;
   PetscReal           loss, dual; /* of the last step */
   PetscInt64          nancount;
-  PetscLogDouble      bytes[2];      /* handed to MPI in this step beside exchanges and assemblies; of these, what stays in a node */
+  PetscLogDouble      bytes[2];      /* handed to MPI in this step beside exchanges and assemblies; of these, what ports count as the rank's own */
   PetscLogDouble      counted[2][4]; /* bits up and down since the last status: three as in MuonTraffic, and those encoded that left this rank or came to it */
   PetscLogDouble      mean[2];       /* of the last over the ranks, in this step */
   MuonConvergedReason reason;
@@ -350,15 +327,10 @@ struct _p_Muon {
   PetscBool            save, continues; /* some rank asks to save the state; a run that was saved goes on: files of monitors too */
   unsigned int         registered;      /* hash of the names of routines that addons have from the program, which ranks compare */
   struct _n_MuonRates *rates;           /* of momentum and steps, types of layers, the preset: in muonschedule.h */
+  MuonRounds           rounds;          /* what does not end in its step: in muonround.h */
 
   MuonCompressor compressor[2]; /* up and down, made by a type: what its options say of all layers; else NULL */
   void          *data;
-
-  PetscInt   delay;
-  PetscBool  delay_correction;
-  PetscInt64 pending;  /* the step whose round groups of depth 2 have begun and not ended, -1 for none */
-  MuonStatus sending;  /* what became of this rank when it began that round */
-  PetscBool  underway; /* its messages are, which were not waited for yet */
 };
 
 /* The first status that is not MUON_STATUS_OK stays */
@@ -390,6 +362,12 @@ static inline void MuonNextPhase(Muon muon, MuonStatus status)
   muon->failed.phase++;
 }
 
+/* NULL where the layer is frozen, and before the set-up */
+static inline MuonShard *MuonShardOf(const MuonLayer layer)
+{
+  return layer->driver != NULL ? (MuonShard *)layer->driver->shard : NULL;
+}
+
 /* The rows of the shard out of an array of those rows of the layer that are here in memory */
 static inline MuonArray MuonShardPart(const MuonShard *shard, const MuonArray *whole)
 {
@@ -402,16 +380,17 @@ static inline MuonArray MuonShardGradient(const MuonShard *shard, const MuonArra
   return shard->port->mean.data != NULL ? shard->port->mean : MuonShardPart(shard, whole);
 }
 
-/* Another rank of the node does all but its gradient and its weights */
-static inline PetscBool MuonGroupIsAway(const MuonGroup group)
+static inline PetscBool MuonGroupIsRowwise(const MuonGroup group)
 {
-  return group->home >= 0 && group->home != group->grid->position ? PETSC_TRUE : PETSC_FALSE;
+  return group->ops->rowwise != NULL ? (*group->ops->rowwise)(group) : PETSC_FALSE;
 }
 
+/* The group is of another phase than this step */
+PETSC_EXTERN PetscBool MuonGroupRests(const MuonGroup);
 /* Nothing of a step happens here */
 static inline PetscBool MuonGroupSkips(const MuonGroup group)
 {
-  return group->rests || MuonGroupIsAway(group) ? PETSC_TRUE : PETSC_FALSE;
+  return group->nshards == 0 || MuonGroupRests(group) || MuonPortServes(group->shard->port) == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* Each shard has a worker that steps it */
@@ -431,27 +410,24 @@ static inline PetscBool MuonShardOwns(const MuonShard *shard)
 {
   const MuonExchange exchange = shard->group->exchange;
 
-  if (MuonGroupHasOwners(shard->group) == PETSC_FALSE || MuonGroupIsAway(shard->group)) return PETSC_FALSE;
+  if (MuonGroupHasOwners(shard->group) == PETSC_FALSE || MuonPortServes(shard->port) == PETSC_FALSE) return PETSC_FALSE;
   return exchange->owner[MuonShardNumber(shard)] == exchange->worker ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* What several ranks compute alike counts once */
 static inline PetscBool MuonShardCounts(const MuonShard *shard)
 {
-  return shard->layer->owner >= 0 || shard->group->exchange->worker == 0 ? PETSC_TRUE : PETSC_FALSE;
+  return MuonLayerOwner(shard->layer) >= 0 || shard->group->exchange->worker == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* An owner sends its own part to itself: the network sees none of it */
 static inline PetscBool MuonGroupKeepsOwn(const MuonGroup group)
 {
-  return group->exchange->nworkers == 1 || (group->exchange->everywhere == PETSC_FALSE && group->mode != MUON_EXCHANGE_MODE_ALLREDUCE) ? PETSC_TRUE : PETSC_FALSE;
+  return group->exchange->nworkers == 1 || (group->exchange->everywhere == PETSC_FALSE && group->exchange->mode != MUON_EXCHANGE_MODE_ALLREDUCE) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* The step whose gradients are at work in round[0], -1 for none */
-static inline PetscInt64 MuonGroupStep(Muon muon, const MuonGroup group)
-{
-  return group->depth > 1 ? muon->pending : (PetscInt64)muon->step;
-}
+PETSC_EXTERN PetscInt64 MuonGroupStep(Muon, const MuonGroup);
 
 /* The round that the gradients of this step are for */
 static inline MuonRound *MuonShardNext(const MuonShard *shard)
@@ -462,7 +438,9 @@ static inline MuonRound *MuonShardNext(const MuonShard *shard)
 /* What servers step from: weights of their own, or the workers' W */
 static inline MuonArray MuonShardServerWeights(const MuonShard *shard, const MuonArray *W)
 {
-  return shard->X.data != NULL && shard->round->edited == PETSC_FALSE ? shard->X : *W;
+  const MuonLayerNote *note = shard->layer->note;
+
+  return shard->X.data != NULL && (note == NULL || note->edited == PETSC_FALSE) ? shard->X : *W;
 }
 
 /* Shape, order and precision of the shard's weights, and of its state */
@@ -490,10 +468,23 @@ static inline PetscBool MuonShardSendsAsIs(const MuonShard *shard)
   return (shard->muon->ops->send == NULL || shard->muon->ops->asis) && shard->up->assignment && MuonCompressorValuesOf(shard->up) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* Arrays and no messages go up or down */
-static inline PetscBool MuonGroupSendsArrays(const MuonGroup group, int down)
+/* What comes down are weights as they are */
+static inline PetscBool MuonShardComesAsIs(const MuonShard *shard)
 {
-  return group->arrays[down] && group->exchange->nworkers > 1 && (down ? group->exchange->everywhere == PETSC_FALSE : group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
+  return shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down->assignment && MuonCompressorValuesOf(shard->down) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* What serve() makes of the sum stays until the commit, if no momentum is made of it; and the input of the LMO until that of the last block */
+static inline PetscBool MuonShardKeepsSum(const MuonShard *shard)
+{
+  return (shard->muon->ops->serve != NULL && shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER && MuonShardIsAsIs(shard) == PETSC_FALSE) || (shard->port->ranges != NULL && MuonBlocksCount_Private(&shard->layer->blocks) > 1) ? PETSC_TRUE
+                                                                                                                                                                                                                                       : PETSC_FALSE;
+}
+
+/* The workers of a layer */
+static inline MuonWorkerGrid MuonGridOf(Muon muon, PetscInt l)
+{
+  return muon->grid[muon->place[l][MUON_PLACE_GRID]];
 }
 
 /* Of the layers, in which they take their steps: 1 where all layers take all steps */

@@ -69,7 +69,18 @@ typedef struct {
   PetscObjectState writes;
   PetscInt         sample;
   unsigned int     hashofall, hashofsample;
+  PetscBool        edited; /* as the optimizer found them before the step */
 } MuonLayerNote;
+
+/* What the optimizer that steps a layer says of it */
+typedef struct {
+  void            *shard;             /* its MuonShard */
+  PetscMPIInt      owner;             /* -1: every rank */
+  const MuonArray *server;            /* at an owner: the server's weights, without data where they are the layer's own; else NULL */
+  PetscBool        keepsmomentum;     /* worker or server keeps a momentum of this layer; a type may clear it in configure() */
+  PetscReal        updaterms;         /* root mean square of the last update, -1 where it was not measured here */
+  PetscErrorCode (*ready)(MuonLayer); /* takes the gradient that is ready; NULL where nothing can begin before the step */
+} MuonLayerDriver;
 
 typedef struct _n_MuonLayerGradient MuonLayerGradient;
 
@@ -112,28 +123,22 @@ struct _p_MuonLayer {
   PetscBool       chosen;     /* by the program or its options: the type, which no preset changes then */
   char            why[64];    /* the layer has its type, for the view */
   /* Traits of the type, from flops to workermomentum, and two that are true before */
-  PetscLogDouble   flops;             /* of a step, an entry; getflops counts others */
-  PetscBool        frozen;            /* nothing updates it: no gradient, no message, no state */
-  PetscBool        workermomentum;    /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
-  PetscBool        onpairs;           /* likewise complex matrices are legal, unless the type says no */
-  PetscBool        onrows;            /* and matrices whose rows are spread over ranks */
-  PetscBool        keepsmomentum;     /* set by the driver, may be cleared by a type in configure(): worker or server keeps a momentum of this layer */
-  PetscMPIInt      owner;             /* -1: every rank */
-  int              assembly;          /* of the driver: a MuonAssemblyKind, or PETSC_DETERMINE */
-  void            *shard;             /* set by the driver: its MuonShard, NULL where the layer is frozen and before the set-up */
-  const MuonArray *server;            /* set by the driver at an owner: the server's weights, without data where they are the layer's own */
-  MuonLayerNote   *note;              /* made by the driver for layers that are watched, else NULL */
-  PetscErrorCode (*ready)(MuonLayer); /* set by the driver: takes the gradient that is ready */
-  PetscBool      alone;               /* set by the driver: each worker has weights and moments of its own */
-  MuonLayer      inner;               /* that takes steps from these weights between two steps of this layer, NULL for none */
-  PetscInt       phase;               /* of the optimizer's phases, in which this layer takes steps */
-  PetscLogDouble gathered;            /* bytes handed to MPI by MuonLayerGetFullWeights(), which the driver counts */
-  MuonStateForm  state;               /* set by the driver: its precision is that of what optimizers see as G, at first that of the weights */
-  PetscReal      updaterms;           /* set by the driver: root mean square of the last update, -1 where it was not measured here */
-  unsigned int   hash;
-  MuonWorkspace  work;
-  MuonSlots      slots;
-  void          *data; /* of the type, from PetscNew(): freed after reset() and destroy() */
+  PetscLogDouble   flops;          /* of a step, an entry; getflops counts others */
+  PetscBool        frozen;         /* nothing updates it: no gradient, no message, no state */
+  PetscBool        workermomentum; /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
+  PetscBool        onpairs;        /* likewise complex matrices are legal, unless the type says no */
+  PetscBool        onrows;         /* and matrices whose rows are spread over ranks */
+  int              assembly;       /* of the driver: a MuonAssemblyKind, or PETSC_DETERMINE */
+  MuonLayerDriver *driver;         /* from its set-up to its reset; NULL where the layer is frozen */
+  MuonLayerNote   *note;           /* made by the driver for layers that are watched, else NULL */
+  MuonLayer        inner;          /* that takes steps from these weights between two steps of this layer, NULL for none */
+  PetscInt         phase;          /* of the optimizer's phases, in which this layer takes steps */
+  PetscLogDouble   gathered;       /* bytes handed to MPI by MuonLayerGetFullWeights(), which the driver counts */
+  MuonStateForm    state;          /* set by the driver: its precision is that of what optimizers see as G, at first that of the weights */
+  unsigned int     hash;
+  MuonWorkspace    work;
+  MuonSlots        slots;
+  void            *data; /* of the type, from PetscNew(): freed after reset() and destroy() */
 };
 
 /*
@@ -156,6 +161,16 @@ PETSC_INTERN PetscErrorCode      MuonLayerChildren_Private(PetscObject, MuonPara
 static inline PetscBool          MuonLayerIsSet(MuonLayer layer, const char key[])
 {
   return MuonParametersIsSet((PetscObject)layer, key);
+}
+/* -1: every rank, or not assigned */
+static inline PetscMPIInt MuonLayerOwner(MuonLayer layer)
+{
+  return layer->driver != NULL ? layer->driver->owner : -1;
+}
+/* This rank has a server of the layer */
+static inline PetscBool MuonLayerIsServed(MuonLayer layer)
+{
+  return layer->driver != NULL && layer->driver->server != NULL ? PETSC_TRUE : PETSC_FALSE;
 }
 static inline PetscReal MuonLayerRate(MuonLayer layer)
 {

@@ -93,6 +93,8 @@ PETSC_EXTERN PetscErrorCode MuonPolarDescribeBLAS(size_t length, char text[], Pe
 PETSC_EXTERN PetscErrorCode MuonPolarWarnBLAS(MPI_Comm comm);
 
 PETSC_INTERN PetscErrorCode MuonPolarSetDefaultType_Private(MuonPolar);
+/* ||G||_F = norm 2^exponent, of all ranks; NaN or Inf where an entry is */
+PETSC_INTERN PetscErrorCode MuonPolarNorm_Private(const MuonMatrix *G, double *norm, int *exponent);
 /* The option -lmo_polar_monitor, and its line for a factor times sign that ended with the status */
 PETSC_INTERN PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar);
 PETSC_INTERN PetscErrorCode MuonPolarMonitor_Private(MuonPolar, double sign, const MuonMatrix *G, const MuonMatrix *Q, MuonStatus);
@@ -101,5 +103,3 @@ PETSC_INTERN PetscErrorCode MuonPolarMonitor_Private(MuonPolar, double sign, con
    gathered on its first one
 */
 PETSC_EXTERN PetscErrorCode MuonPolarExact_Private(MuonPolar, PetscInt n, MuonPolarTask *const[]);
-/* Those of one object, in as many calls as memory and shapes ask for; changes the order */
-PETSC_INTERN PetscErrorCode MuonPolarCompute_Private(PetscInt n, const MuonPolar[], MuonPolarTask[]);

@@ -188,6 +188,7 @@ typedef struct _n_MuonStateVisitor {
      its own
   */
   PetscErrorCode (*make)(struct _n_MuonStateVisitor *, const char name[], PetscBool entrywise, MuonArray *);
+  PetscBool alone;  /* each worker has weights, and optimizers of layers, of its own */
   PetscBool late;   /* a first step creates what is visited: a checkpoint written before has none of it */
   PetscBool onhost; /* visit() reads and writes entries on the host: it gets copies of other arrays, which are copied back */
   void     *ctx;

@@ -138,7 +138,7 @@ PetscErrorCode MuonLayerGetSize(MuonLayer layer, PetscInt *m, PetscInt *n)
 PetscErrorCode MuonLayerGetOwner(MuonLayer layer, PetscMPIInt *owner)
 {
   PetscFunctionBegin;
-  MuonGet(layer, MUONLAYER_CLASSID, owner, layer->owner);
+  MuonGet(layer, MUONLAYER_CLASSID, owner, MuonLayerOwner(layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -218,7 +218,7 @@ PetscErrorCode MuonLayerView(MuonLayer layer, PetscViewer viewer)
       PetscCall(PetscViewerASCIIPrintf(viewer, "blocks: %" PetscInt_FMT " x %" PetscInt_FMT ", rows %s, columns %s\n", layer->blocks.nrows, layer->blocks.ncolumns, rows, columns));
     }
     PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, momentum %g, weight decay %g\n", (double)MuonLayerRate(layer), (double)layer->momentum, (double)layer->weight_decay));
-    if (layer->updaterms >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "root mean square of the last update %g\n", (double)layer->updaterms));
+    if (layer->driver != NULL && layer->driver->updaterms >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "root mean square of the last update %g\n", (double)layer->driver->updaterms));
     PetscCall(MuonParametersView((PetscObject)layer, viewer));
     PetscTryTypeMethod(layer, view, viewer);
     PetscCall(PetscViewerASCIIPopTab(viewer));
@@ -235,11 +235,7 @@ PetscErrorCode MuonLayerReset(MuonLayer layer)
   PetscCall(MuonLayerResetGradient_Private(layer));
   PetscCall(PetscFree(layer->ranges));
   if (layer->lmo != NULL) PetscCall(MuonLMOReset(layer->lmo));
-  layer->server           = NULL;
-  layer->owner            = -1;
   layer->parameters.fixed = PETSC_FALSE;
-  layer->keepsmomentum    = PETSC_FALSE;
-  layer->updaterms        = -1;
   layer->given_rate       = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

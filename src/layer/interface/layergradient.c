@@ -463,7 +463,7 @@ PetscErrorCode MuonLayerGradientReady(MuonLayer layer)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  if (layer->ready != NULL) PetscCall((*layer->ready)(layer));
+  if (layer->driver != NULL && layer->driver->ready != NULL) PetscCall((*layer->driver->ready)(layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

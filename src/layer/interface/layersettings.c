@@ -30,7 +30,7 @@ PetscErrorCode MuonLayerChanging_Private(PetscObject object, const MuonParameter
 
   PetscFunctionBegin;
   if (row->flags & MUON_PARAMETER_DATA || row->at != offsetof(struct _p_MuonLayer, momentum)) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonLayerCheck(layer, value == 0 || layer->parameters.fixed == PETSC_FALSE || layer->keepsmomentum || layer->workermomentum == PETSC_FALSE, PETSC_ERR_ORDER,
+  MuonLayerCheck(layer, value == 0 || layer->parameters.fixed == PETSC_FALSE || (layer->driver != NULL && layer->driver->keepsmomentum) || layer->workermomentum == PETSC_FALSE, PETSC_ERR_ORDER,
                  "momentum %g: the optimizer was set up without a momentum for this layer, expected a call before MuonSetUp() or after MuonReset()", value);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -100,7 +100,7 @@ PetscErrorCode MuonLayerSetScale(MuonLayer layer, PetscReal scale)
 PetscErrorCode MuonLayerGetUpdateRMS(MuonLayer layer, PetscReal *rms)
 {
   PetscFunctionBegin;
-  MuonGet(layer, MUONLAYER_CLASSID, rms, layer->updaterms);
+  MuonGet(layer, MUONLAYER_CLASSID, rms, layer->driver != NULL ? layer->driver->updaterms : -1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -22,7 +22,7 @@ PetscErrorCode MuonLayerVisitState(MuonLayer layer, MuonStateVisitor *visitor)
   visitor->layer  = ((PetscObject)layer)->name;
   visitor->holder = MUON_STATE_WORKER;
   PetscCall(MuonLayerVisitGradient_Private(layer, visitor));
-  visitor->holder = layer->alone ? MUON_STATE_WORKER : layer->owner < 0 ? MUON_STATE_EVERYONE : MUON_STATE_SERVER;
+  visitor->holder = visitor->alone ? MUON_STATE_WORKER : MuonLayerOwner(layer) < 0 ? MUON_STATE_EVERYONE : MUON_STATE_SERVER;
   PetscTryTypeMethod(layer, visitstate, visitor);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

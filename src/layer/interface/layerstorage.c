@@ -52,8 +52,6 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
   layer->storage         = storage;
   layer->shape           = MuonArrayLike(shape, shape->precision, NULL);
   layer->state.precision = layer->state.kept = shape->precision;
-  layer->owner                               = -1;
-  layer->updaterms                           = -1;
   PetscCall(MuonParametersCreate((PetscObject)layer));
   PetscCall(MuonSlotsCreate(layer));
   PetscCall(MuonLayerResetGradient_Private(layer));
@@ -557,13 +555,13 @@ PetscErrorCode MuonLayerGetServerWeights(MuonLayer layer, Mat X, PetscBool *owns
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   if (X != NULL) PetscValidHeaderSpecific(X, MAT_CLASSID, 2);
   PetscAssertPointer(owns, 3);
-  *owns = layer->server != NULL ? PETSC_TRUE : PETSC_FALSE;
+  *owns = MuonLayerIsServed(layer);
   if (*owns == PETSC_FALSE || X == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerCheckReal_Private(layer));
-  if (layer->server->data == NULL) {
+  if (layer->driver->server->data == NULL) {
     PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
     PetscCall(MuonMatCopyArray(&W, X));
     PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
-  } else PetscCall(MuonMatCopyArray(layer->server, X));
+  } else PetscCall(MuonMatCopyArray(layer->driver->server, X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -119,7 +119,7 @@ PetscErrorCode MuonSlotsVisitState(MuonLayer layer, MuonStateVisitor *visitor)
     char            next[sizeof(state->name) + 8];
 
     visitor->layer = state->kind == MUON_SLOT_OWN && visitor->shard != NULL ? visitor->shard : ((PetscObject)layer)->name;
-    if (visitor->make != NULL && layer->server != NULL) PetscCall((*visitor->make)(visitor, state->name, entrywise, &state->now));
+    if (visitor->make != NULL && MuonLayerIsServed(layer)) PetscCall((*visitor->make)(visitor, state->name, entrywise, &state->now));
     PetscCall(MuonStateVisitArray(visitor, state->name, entrywise, PETSC_FALSE, &state->now));
     PetscCall(PetscSNPrintf(next, sizeof(next), "%s.new", state->name));
     PetscCall(MuonStateVisitArray(visitor, next, entrywise, PETSC_TRUE, &state->next));

@@ -51,6 +51,7 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   muon->worker_weight = 1;
 
   PetscCall(PetscNew(&muon->rates));
+  PetscCall(PetscNew(&muon->rounds));
   PetscCall(MuonParametersCreate((PetscObject)muon));
   PetscCall(MuonAddonsCreate_Private(muon));
   *newmuon = muon;
@@ -438,6 +439,7 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(MuonParametersDestroy((PetscObject)*muon));
   PetscCall(PetscFree((*muon)->rates->preset));
   PetscCall(PetscFree((*muon)->rates));
+  PetscCall(PetscFree((*muon)->rounds));
   PetscCall(PetscFree((*muon)->addon));
   PetscCall(MuonExchangeDestroy(&(*muon)->exchange));
   PetscCall(MuonWorkspaceDestroy(&(*muon)->work));

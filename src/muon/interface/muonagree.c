@@ -31,31 +31,19 @@ static PetscErrorCode MuonGetNumbers_Private(Muon muon, double **numbers)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonHashObject_Private(PetscObject object, void *hash)
+/* Of the optimizer, its compressors and those of the shards: their hash, or where that is NULL their text */
+static PetscErrorCode MuonAddObjects_Private(Muon muon, unsigned int *hash, char **text)
 {
-  PetscFunctionBegin;
-  PetscCall(MuonParametersHash(object, (unsigned int *)hash));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  const PetscInt n = 3 + 2 * muon->nshards;
 
-static PetscErrorCode MuonWriteObject_Private(PetscObject object, void *text)
-{
   PetscFunctionBegin;
-  PetscCall(MuonParametersWrite(object, (char **)text));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  for (PetscInt k = 0; k < n; k++) {
+    const MuonShard *shard  = k < 3 ? NULL : &muon->shard[(k - 3) / 2];
+    PetscObject      object = k == 0 ? (PetscObject)muon : (PetscObject)(k < 3 ? muon->compressor[k - 1] : k % 2 ? shard->up : shard->down);
 
-/* The optimizer, its compressors and those of the shards */
-static PetscErrorCode MuonForObjects_Private(Muon muon, MuonParameterObjectFn *call, void *ctx)
-{
-  PetscFunctionBegin;
-  PetscCall((*call)((PetscObject)muon, ctx));
-  for (int down = 0; down < 2; down++) {
-    if (muon->compressor[down] != NULL) PetscCall((*call)((PetscObject)muon->compressor[down], ctx));
-  }
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    PetscCall((*call)((PetscObject)muon->shard[p].up, ctx));
-    PetscCall((*call)((PetscObject)muon->shard[p].down, ctx));
+    if (object == NULL) continue;
+    if (hash != NULL) PetscCall(MuonParametersHash(object, hash));
+    else PetscCall(MuonParametersWrite(object, text));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -70,7 +58,7 @@ PetscErrorCode MuonHashOptions_Private(Muon muon, unsigned int *hash)
   PetscCall(MuonGetNumbers_Private(muon, &numbers));
   *hash = (unsigned int)MuonWireCRC32C((uint32_t)*hash, (const unsigned char *)numbers, sizeof(*numbers) * (size_t)(BESIDES + muon->nlayers));
   PetscCall(PetscFree(numbers));
-  PetscCall(MuonForObjects_Private(muon, MuonHashObject_Private, hash));
+  PetscCall(MuonAddObjects_Private(muon, hash, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -81,7 +69,7 @@ static PetscErrorCode MuonWriteOptions_Private(Muon muon, char **text)
   double *numbers;
 
   PetscFunctionBegin;
-  PetscCall(MuonForObjects_Private(muon, MuonWriteObject_Private, text));
+  PetscCall(MuonAddObjects_Private(muon, NULL, text));
   if (muon->nested != NULL) PetscCall(MuonWriteOptions_Private(muon->nested, text));
   PetscCall(MuonGetNumbers_Private(muon, &numbers));
   used = strlen(*text);
@@ -171,7 +159,7 @@ PetscErrorCode MuonCompareRows_Private(Muon muon, PetscInt stride, PetscInt weig
     for (PetscInt l = 0; l < muon->nlayers; l++) rows[l] = mine[stride * l + weights];
     PetscCallMPI(MPI_Bcast(rows, (PetscMPIInt)muon->nlayers, MPI_UNSIGNED, 0, muon->grid[p]->across));
     for (PetscInt l = 0; l < muon->nlayers; l++) {
-      if (muon->grid_of[l] == p && muon->layer[l]->ranks > 1) first[stride * l + weights] = rows[l];
+      if (muon->place[l][MUON_PLACE_GRID] == p && muon->layer[l]->ranks > 1) first[stride * l + weights] = rows[l];
     }
   }
   PetscCall(PetscFree(rows));

@@ -14,6 +14,7 @@
     #field, MUON_PARAMETER_##kind, MUON_PARAMETER_AT(struct _p_Muon, part, struct type, field), value, least, most, names, MUON_PARAMETER_BEHIND | (flags), help \
   }
 #define RATE(...)                             BEHIND(rates, _n_MuonRates, __VA_ARGS__)
+#define LATE(...)                             BEHIND(rounds, _n_MuonRounds, __VA_ARGS__)
 #define INT(field, value, least, flags, help) ROW(INT, field, value, least, MUON_UNBOUNDED, NULL, flags, help)
 #define BOOL(field, value, flags, help)       ROW(BOOL, field, value, 0, 1, NULL, flags, help)
 #define ENUM(field, names, flags, help)       ROW(ENUM, field, 0, 0, 0, names, flags, help)
@@ -53,9 +54,9 @@ const MuonParameter MuonParameters_Private[] = {
   ROW_OF("assembly_assignment", ENUM, assembly.assignment, 0, 0, 0, MuonExchangeAssignments, MUON_PARAMETER_FIXED, "How the owners of matrices are chosen"),
   ROW_OF("assembly_chunk", INT, assembly.chunk, PETSC_DETERMINE, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Matrices that travel together, by default as many as a worker has ranks"),
   ROW_OF("assembly_warmup", INT, assembly.warmup, 5, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Chunks of matrices that are in flight at once"),
-  ROW(INT, node_size, 1, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Ranks of a node that are one worker for layers on one rank, auto: all of each node"),
-  ROW(INT, delay, 0, 0, 1, NULL, MUON_PARAMETER_FIXED, "Steps between the gradients of LMO layers and the step along them"),
-  BOOL(delay_correction, 0, MUON_PARAMETER_FIXED, "Add to a late step by how much it differs from the one before"),
+  ROW_OF("node_size", INT, ports.node_size, 1, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Ranks of a node that are one worker for layers on one rank, auto: all of each node"),
+  LATE(INT, delay, 0, 0, 1, NULL, MUON_PARAMETER_FIXED, "Steps between the gradients of LMO layers and the step along them"),
+  LATE(BOOL, delay_correction, 0, 0, 1, NULL, MUON_PARAMETER_FIXED, "Add to a late step by how much it differs from the one before"),
   INT(max_steps, 1000, 0, 0, "Steps of MuonSolve() and of the schedule"),
   ROW(INT64, seed, 0, -MUON_UNBOUNDED, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Seed of random numbers"),
   ENUM(state_precision, MuonStatePrecisions, MUON_PARAMETER_FIXED, "Precision of momentum, estimates and scratch, or of momentum and moments alone"),

@@ -5,6 +5,8 @@ PetscErrorCode MuonResetShards_Private(Muon muon)
   PetscFunctionBegin;
   PetscCall(MuonDropSums_Private(muon));
   PetscTryTypeMethod(muon, reset);
+  PetscCall(MuonRoundsDrop_Private(muon));
+  muon->rounds->pending = -1;
   PetscCall(MuonDestroyGroups_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -66,9 +68,12 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
   muon->nsums = muon->nactive;
   PetscCall(MuonResetShards_Private(muon));
   PetscCall(MuonGetExchange(muon, &exchange));
+  PetscCall(MuonFindWorkerGrids_Private(muon, muon->exchange->rowwise));
+  PetscCall(MuonSetUpWeights_Private(muon));
+  PetscCall(MuonRoundsPlace_Private(muon));
   PetscCall(MuonCreateGroups_Private(muon, &MuonGroupMean));
   PetscTryTypeMethod(muon, configure);
-  PetscCall(MuonLateCheck_Private(muon));
+  PetscCall(MuonRoundsCheck_Private(muon));
   /* What only a step would refuse is refused here, on every rank alike */
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];
@@ -91,9 +96,9 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall((*muon->group[g]->ops->setup)(muon, muon->group[g]));
   PetscCall(MuonExchangeSetUp(muon->exchange));
   for (PetscInt p = 0; p < muon->nshards; p++) {
-    if (MuonNeedsMomentum_Private(muon, muon->shard[p].layer) == PETSC_FALSE) muon->shard[p].layer->keepsmomentum = PETSC_FALSE;
+    if (MuonNeedsMomentum_Private(muon, muon->shard[p].layer) == PETSC_FALSE) muon->shard[p].layer->driver->keepsmomentum = PETSC_FALSE;
     PetscCall(MuonShardSetUpState_Private(muon, &muon->shard[p]));
-    if (MuonGroupIsAway(muon->shard[p].group) == PETSC_FALSE) PetscCall(MuonShardMakeState_Private(muon, &muon->shard[p]));
+    if (MuonPortServes(muon->shard[p].port)) PetscCall(MuonShardMakeState_Private(muon, &muon->shard[p]));
   }
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     if (muon->group[g]->ops->check != NULL) PetscCall((*muon->group[g]->ops->check)(muon, muon->group[g]));

@@ -50,13 +50,13 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     const MuonGroup group = muon->group[g];
 
-    if (group->exchange != muon->exchange && group->rests == PETSC_FALSE) {
+    if (group->exchange != muon->exchange && MuonGroupRests(group) == PETSC_FALSE) {
       PetscCall(MuonExchangeGetSentBytes(group->exchange, &bytes, &own));
       muon->traffic.mpi += bytes;
       muon->traffic.own += own;
     }
-    if (group->assembly == NULL) continue;
-    PetscCall(MuonAssemblyGetSentBytes(group->assembly, &bytes, &own));
+    if (group->server == NULL) continue;
+    PetscCall(MuonAssemblyGetSentBytes(group->server->assembly, &bytes, &own));
     muon->traffic.mpi += bytes;
     muon->traffic.own += own;
   }
@@ -122,18 +122,13 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   Input Parameter:
 . muon - the optimizer
 
-  Options Database Keys:
-+ -muon_delay (0|1)      - layers with LMOs use the gradients of this step (0) or of the previous step (1)
-- -muon_delay_correction - adds to each delayed change of the weights its difference to the previous change
-
   Level: beginner
 
   Notes:
   Step s = 0, 1, ... uses the gradients at the weights W^s. The routine of `MuonSetObjectiveAndGradient()` computes
   them, or the caller does before the step. Afterwards `MuonGetLoss()` gives the loss at W^s.
 
-  With `-muon_delay 1` messages of LMO layers are in flight when this routine returns. Step s updates those layers with
-  the gradients and the rate of step s - 1. `MuonProgress()` progresses the messages.
+  Messages may be in flight when this routine returns, see `MuonProgress()`.
 
   The contents of a layer's gradient after a step are undefined, for every algorithm. The next gradient must set all of
   its entries. Its memory may change in a step. Call `MuonLayerGetGradient()` again.
@@ -414,7 +409,7 @@ PetscErrorCode MuonGetTraffic(Muon muon, MuonTraffic *traffic)
 
 PetscErrorCode MuonGetAllWeights_Private(MuonLayer layer, MuonArray *W, MuonArray *X)
 {
-  const MuonShard *shard  = (const MuonShard *)layer->shard;
+  const MuonShard *shard  = MuonShardOf(layer);
   PetscBool        edited = PETSC_FALSE;
 
   PetscFunctionBegin;

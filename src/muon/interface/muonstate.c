@@ -7,30 +7,20 @@ static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonSt
   visitor->layer  = shard->name;
   visitor->holder = MUON_STATE_WORKER;
   if (muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER) PetscCall(MuonStateVisitArray(visitor, "momentum", PETSC_TRUE, PETSC_FALSE, &shard->M));
-  PetscCall(MuonStateVisitArray(visitor, "momentum.new", PETSC_TRUE, PETSC_TRUE, &shard->Tnew));
+  PetscCall(MuonStateVisitArray(visitor, "momentum.new", PETSC_TRUE, PETSC_TRUE, &MuonShardNext(shard)->Tnew));
   PetscCall(MuonStateVisitArray(visitor, "gradient.mean", PETSC_TRUE, PETSC_TRUE, &shard->port->mean));
-  PetscCall(MuonStateVisitArray(visitor, "gradient.packed", PETSC_FALSE, PETSC_TRUE, &shard->port->packed));
+  if (shard->port->sum != NULL) PetscCall(MuonStateVisitArray(visitor, "gradient.packed", PETSC_FALSE, PETSC_TRUE, &shard->port->sum->packed));
   PetscCall(MuonStateVisitArray(visitor, "momentum.weighted", PETSC_TRUE, PETSC_TRUE, &shard->weighted));
-  PetscCall(MuonStateVisitArray(visitor, "momentum.sent", PETSC_TRUE, PETSC_FALSE, &shard->Tsent));
-  if (MuonGroupIsAway(shard->group) == PETSC_FALSE) PetscCall(MuonCompressorVisitState(shard->up, visitor));
+  if (MuonPortServes(shard->port)) PetscCall(MuonCompressorVisitState(shard->up, visitor));
   visitor->holder = muon->nested != NULL ? MUON_STATE_WORKER : MUON_STATE_SERVER;
   if (muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) PetscCall(MuonStateVisitArray(visitor, "momentum", PETSC_TRUE, PETSC_FALSE, &shard->M));
   PetscCall(MuonStateVisitArray(visitor, "momentum.new", PETSC_TRUE, PETSC_TRUE, &shard->Mnew));
   PetscCall(MuonStateVisitArray(visitor, "sum", PETSC_TRUE, PETSC_TRUE, &shard->sum));
   PetscCall(MuonStateVisitArray(visitor, "weights", PETSC_TRUE, PETSC_FALSE, &shard->X));
   PetscCall(MuonStateVisitArray(visitor, "weights.new", PETSC_TRUE, PETSC_TRUE, &shard->Xnew));
-  PetscCall(MuonStateVisitArray(visitor, "step", PETSC_TRUE, PETSC_TRUE, &shard->D));
-  if (shard->group->depth > 1) {
-    PetscCall(MuonStateVisitArray(visitor, "change", PETSC_TRUE, PETSC_FALSE, &shard->round[1].change));
-    PetscCall(MuonStateVisitArray(visitor, "change.new", PETSC_TRUE, PETSC_TRUE, &shard->round[0].change));
-  }
   if (MuonShardOwns(shard)) PetscCall(MuonCompressorVisitState(shard->down, visitor));
   PetscTryTypeMethod(muon, visitstate, shard, visitor);
-  visitor->holder = MUON_STATE_EVERYONE;
-  visitor->layer  = ((PetscObject)shard->layer)->name;
-  if (shard->group->depth > 1) PetscCall(MuonStateVisitBytes(visitor, "late", 5 * sizeof(double), &shard->round->info.rate));
-  visitor->layer = "";
-  if (shard == muon->shard && muon->delay > 0) PetscCall(MuonStateVisitBytes(visitor, "late.step", sizeof(muon->pending), &muon->pending));
+  PetscCall(MuonRoundsVisitState_Private(shard, visitor));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -42,12 +32,13 @@ PetscErrorCode MuonVisitState(Muon muon, MuonStateVisitor *visitor)
     PetscCall(MuonVisitState(muon->nested, visitor));
     visitor->prefix = NULL;
   }
-  visitor->of = (PetscObject)muon;
+  visitor->of    = (PetscObject)muon;
+  visitor->alone = muon->nested != NULL ? PETSC_TRUE : PETSC_FALSE;
   for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonVisitShard_Private(muon, &muon->shard[p], visitor));
   /* State of layers: gradients of workers, and moments of their optimizers, at the servers */
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     visitor->layer = ((PetscObject)muon->layer[l])->name;
-    visitor->shard = muon->layer[l]->shard != NULL ? ((const MuonShard *)muon->layer[l]->shard)->name : NULL;
+    visitor->shard = MuonShardOf(muon->layer[l]) != NULL ? MuonShardOf(muon->layer[l])->name : NULL;
     PetscCall(MuonLayerVisitState(muon->layer[l], visitor));
   }
   MuonTryAddons(muon, visitstate, muon, visitor);
@@ -97,8 +88,8 @@ PetscErrorCode MuonGetMemory(Muon muon, PetscLogDouble *worker, PetscLogDouble *
 
     PetscCall(MuonExchangeGetMemory(muon->group[g]->exchange, &some));
     packets += some;
-    if (muon->group[g]->assembly != NULL) PetscCall(MuonAssemblyGetMemory(muon->group[g]->assembly, &some));
-    if (muon->group[g]->assembly != NULL) packets += some;
+    if (muon->group[g]->server != NULL) PetscCall(MuonAssemblyGetMemory(muon->group[g]->server->assembly, &some));
+    if (muon->group[g]->server != NULL) packets += some;
     if (muon->group[g]->ops->getmemory == NULL) continue;
     PetscCall((*muon->group[g]->ops->getmemory)(muon->group[g], &some));
     packets += some;
@@ -249,7 +240,7 @@ PetscErrorCode MuonViewWeights(Muon muon, PetscViewer viewer)
   if (muon->rank == 0) PetscCall(PetscViewerPushFormat(own, PETSC_VIEWER_NATIVE));
   /* Errors of rank 0 go to the others at the end, so that no rank waits. For a distributed layer the ranks of its worker take part */
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    const MuonWorkerGrid grid = muon->grid[muon->grid_of[l]];
+    const MuonWorkerGrid grid = MuonGridOf(muon, l);
     Mat                  full;
 
     if (grid->worker != grid->worker_of[0]) continue;

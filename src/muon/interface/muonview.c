@@ -2,14 +2,14 @@
 #include <petscmuon/private/muonpolarimpl.h>
 
 /* The ranks that hold the rows of a layer, or of its state, and those that assemble it for its LMO */
-static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_t length, char text[])
+static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, const char **owner, size_t length, char text[])
 {
-  MuonShard *const shard = (MuonShard *)layer->shard;
+  MuonShard *const shard = MuonShardOf(layer);
   MuonAssemblyKind kind;
   PetscLogDouble   flops;
 
   PetscFunctionBegin;
-  if (shard != NULL && shard->group->home >= 0) PetscCall(PetscSNPrintf(text, length, ", at rank %d of each node of %d", shard->group->home, shard->group->grid->size));
+  if (shard != NULL) PetscCall(MuonPortDescribe(shard->port, owner, length, text));
   if (shard == NULL || shard->port->ranges == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonShardGetAssembly_Private(muon, shard, 0, &kind, &flops));
   PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks%s, assembly %s",
@@ -51,7 +51,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     PetscViewer     string;
     PetscReal       factor;
     char            owner[32] = "", radius[32] = "-", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[128] = "";
-    const char     *type  = ((PetscObject)layer)->type_name;
+    const char     *type = ((PetscObject)layer)->type_name, *who = "rank";
     const PetscBool islmo = layer->ops->applylmo != NULL ? PETSC_TRUE : PETSC_FALSE;
 
     PetscCall(MuonLayerGetLMO(layer, &lmo));
@@ -61,12 +61,12 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
     if (islmo) PetscCall(PetscSNPrintf(radius, sizeof(radius), "%g", (double)factor));
     if (MuonBlocksCount_Private(&layer->blocks) > 1) PetscCall(PetscSNPrintf(blocks, sizeof(blocks), " in %" PetscInt_FMT " x %" PetscInt_FMT " blocks", layer->blocks.nrows, layer->blocks.ncolumns));
+    PetscCall(MuonDescribeRows_Private(muon, layer, &who, sizeof(rows), rows));
     if (layer->frozen) PetscCall(PetscStrncpy(owner, "none", sizeof(owner)));
     else if (muon->setupcalled == PETSC_FALSE) PetscCall(PetscStrncpy(owner, "not assigned", sizeof(owner)));
-    else if (layer->owner < 0) PetscCall(PetscStrncpy(owner, layer->ranks > 1 ? "every worker" : muon->home_of[l] >= 0 ? "every node" : "every rank", sizeof(owner)));
-    else PetscCall(PetscSNPrintf(owner, sizeof(owner), "%s %d", layer->ranks > 1 ? "worker" : muon->home_of[l] >= 0 ? "node" : "rank", layer->owner));
-    if (layer->shard != NULL) PetscCall(MuonDescribeMessages_Private((const MuonShard *)layer->shard, sizeof(messages), messages));
-    PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
+    else if (MuonLayerOwner(layer) < 0) PetscCall(PetscSNPrintf(owner, sizeof(owner), "every %s", who));
+    else PetscCall(PetscSNPrintf(owner, sizeof(owner), "%s %d", who, MuonLayerOwner(layer)));
+    if (MuonShardOf(layer) != NULL) PetscCall(MuonDescribeMessages_Private(MuonShardOf(layer), sizeof(messages), messages));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s%s, %s, %s, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, type, layer->why, islmo ? norm + 1 : "-", radius, owner));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s%s%s\n", rows, messages[0] ? ", " : "", messages));
@@ -137,12 +137,12 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscCall(MuonPolarDescribeBLAS(sizeof(blas), blas, &slow));
   if (blas[0] != '\0') PetscCall(PetscViewerASCIIPrintf(viewer, "BLAS: %s\n", blas));
   PetscTryTypeMethod(muon, view, viewer);
-  if (muon->exchange != NULL && (muon->exchange->nitems > 0 || muon->delay == 0 || muon->setupcalled == PETSC_FALSE)) PetscCall(MuonExchangeView(muon->exchange, viewer));
+  if (muon->exchange != NULL && (muon->exchange->nitems > 0 || MuonRoundsDepth(muon) == 1 || muon->setupcalled == PETSC_FALSE)) PetscCall(MuonExchangeView(muon->exchange, viewer));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     const MuonGroup group = muon->group[g], before = g > 0 ? muon->group[g - 1] : NULL;
     const PetscBool other = (before != NULL && before->ops->bits != NULL) || group->depth > (before == NULL ? 1 : before->depth) ? PETSC_TRUE : PETSC_FALSE;
 
-    if (other && group->home <= 0) PetscCall(MuonExchangeView(group->exchange, viewer)); /* of means, beside counts; of another depth */
+    if (other && MuonGroupFollows(muon, group) == PETSC_FALSE) PetscCall(MuonExchangeView(group->exchange, viewer)); /* of means, beside counts; of another depth */
   }
   PetscCall(MuonViewLayerTypes_Private(muon, viewer));
   PetscCall(MuonViewLayers_Private(muon, viewer));

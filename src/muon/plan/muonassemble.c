@@ -32,7 +32,7 @@ PetscErrorCode MuonShardGetAssembly_Private(Muon muon, MuonShard *shard, PetscIn
   PetscFunctionBegin;
   *kind  = MUON_ASSEMBLY_NONE;
   *flops = 0;
-  if (shard->port->ranges == NULL || shard->layer->ops->applylmo == NULL || shard->rowwise) PetscFunctionReturn(PETSC_SUCCESS);
+  if (shard->port->ranges == NULL || shard->layer->ops->applylmo == NULL || MuonGroupIsRowwise(group)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
   PetscCall(MuonLayerGetBlock_Private(shard->layer, b, &block));
   PetscCall(MuonLMOGetFlops(lmo, block.m, block.n, flops));
@@ -44,10 +44,6 @@ PetscErrorCode MuonShardGetAssembly_Private(Muon muon, MuonShard *shard, PetscIn
   PetscCheck(MuonBlocksCount_Private(&shard->layer->blocks) == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": it is cut into blocks, expected allgather or owner", MuonPrefix(muon), name);
   PetscCheck(MuonLayerIsEntries(shard->layer) == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
              "-%smuon_assembly gram of layer \"%s\": it is a slice of a vector, whose ranks have entries of it and not rows; expected allgather or owner", MuonPrefix(muon), name);
-  PetscCheck(group->grid->nworkers == 1 || shard->replicated == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
-             "-%smuon_assembly gram of layer \"%s\": with -%smuon_exchange_type replicated, and wherever every worker computes the step, sums on different ranks may differ in their last bits; expected allgather "
-             "or owner",
-             MuonPrefix(muon), name, MuonPrefix(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -93,29 +89,35 @@ static PetscErrorCode MuonAddItems_Private(Muon muon, MuonShard *shard, MuonItem
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonGroupSetUpAssembly_Private(Muon muon, MuonGroup group, const PetscInt order[])
+PetscErrorCode MuonGroupSetUpAssembly_Private(Muon muon, MuonGroup group, const PetscInt order[], PetscBool replicated)
 {
   MuonAssemblyItem *assembled;
   MuonAssemblyKind  kind;
+  MuonServer       *server;
   PetscLogDouble    flops;
   PetscInt          most = 0, *ranges;
 
   PetscFunctionBegin;
-  if (group->grid->size == 1 || group->home >= 0 || (group->nshards > 0 && group->shard[0].rowwise)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (group->nshards == 0 || group->shard->port->ranges == NULL || MuonGroupIsRowwise(group)) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; k < group->nshards; k++) {
     most += MuonBlocksCount_Private(&group->shard[k].layer->blocks);
     PetscCall(MuonShardGetAssembly_Private(muon, &group->shard[k], 0, &kind, &flops)); /* errors arise on all ranks, not only on owners */
+    PetscCheck(group->grid->nworkers == 1 || replicated == PETSC_FALSE || kind != MUON_ASSEMBLY_GRAM, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+               "-%smuon_assembly gram of layer \"%s\": with -%smuon_exchange_type replicated, and wherever every worker computes the step, sums on different ranks may differ in their last bits; expected allgather "
+               "or owner",
+               MuonPrefix(muon), ((PetscObject)group->shard[k].layer)->name, MuonPrefix(muon));
   }
-  PetscCall(PetscMalloc1(most, &group->item));
+  PetscCall(PetscNew(&server));
+  PetscCall(PetscMalloc1(most, &server->item));
   PetscCall(PetscMalloc2(most, &assembled, (size_t)most * (size_t)(group->grid->size + 1), &ranges));
-  group->nitems = 0;
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[order != NULL ? order[k] : k];
 
-    if (MuonShardOwns(shard) || order == NULL) PetscCall(MuonAddItems_Private(muon, shard, group->item, assembled, ranges, &group->nitems));
+    if (MuonShardOwns(shard) || order == NULL) PetscCall(MuonAddItems_Private(muon, shard, server->item, assembled, ranges, &server->nitems));
   }
   muon->assembly.prefix = ((PetscObject)muon)->prefix;
-  PetscCall(MuonAssemblyCreate(group->grid->inside, &muon->assembly, muon->work, group->nitems, assembled, &group->assembly));
+  PetscCall(MuonAssemblyCreate(group->grid->inside, &muon->assembly, muon->work, server->nitems, assembled, &server->assembly));
+  group->server = server;
   PetscCall(PetscFree2(assembled, ranges));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

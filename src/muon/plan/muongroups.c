@@ -1,5 +1,6 @@
 #include "muonplan.h"
 #include <petscmuon/private/muonwire.h>
+#include <string.h>
 
 /*
    Groups: shards that share an exchange and operations. All ranks have the same groups in the same order.
@@ -26,103 +27,88 @@ static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Layers of a group have the same operations, workers, home, phase and depth; the depth is 1 for layers without LMOs */
+/* What layers are sorted by: those of a group differ in the last number alone, and means come behind the type's operations */
+enum {
+  MEAN = MUON_PLACES, /* behind the place */
+  LAYER,
+  KEYS
+};
 typedef struct {
-  PetscInt    grid, phase, depth;
-  PetscMPIInt home;
+  PetscInt at[KEYS];
 } MuonGroupKey;
 
-static PetscErrorCode MuonGetGroupOps_Private(Muon muon, PetscInt l, const MuonGroupKey *key, const MuonGroupOps *mean, const MuonGroupOps **ops)
+static int MuonCompareKeys_Private(const void *a, const void *b, void *ctx)
 {
-  const PetscInt depth = muon->layer[l]->workermomentum ? 1 + muon->delay : 1;
+  const PetscInt *one = ((const MuonGroupKey *)a)->at, *other = ((const MuonGroupKey *)b)->at;
+  int             k = 0;
+
+  while (k < LAYER && one[k] == other[k]) k++;
+  return one[k] < other[k] ? -1 : 1;
+}
+
+static PetscErrorCode MuonGetGroupKeys_Private(Muon muon, MuonGroupKey key[])
+{
+  PetscInt n = 0;
 
   PetscFunctionBegin;
-  *ops = NULL;
-  if (muon->grid_of[l] != key->grid || muon->home_of[l] != key->home || muon->layer[l]->phase != key->phase || depth != key->depth || muon->layer[l]->frozen) PetscFunctionReturn(PETSC_SUCCESS);
-  /* What is no step in a norm ball needs a gradient, of which there is a mean */
-  *ops = muon->layer[l]->ops->applylmo != NULL && muon->ops->lmogroup != NULL ? muon->ops->lmogroup : mean;
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    if (muon->layer[l]->frozen) continue;
+    PetscCall(PetscArraycpy(key[n].at, muon->place[l], MUON_PLACES));
+    key[n].at[MEAN]    = muon->layer[l]->ops->applylmo != NULL && muon->ops->lmogroup != NULL ? 0 : 1; /* what is no step in a norm ball needs a gradient, of which there is a mean */
+    key[n++].at[LAYER] = l;
+  }
+  if (n > 1) PetscCall(PetscTimSort(n, key, sizeof(*key), MuonCompareKeys_Private, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   The layers of these workers and operations. If every rank is a worker, the optimizer's own exchange is that of the first group
-   of depth 1. Messages are uncompressed until a type chooses other compressors
+   n layers. If every rank is a worker, the optimizer's own exchange is that of the first group of depth 1. Messages are
+   uncompressed until a type chooses other compressors
 */
-static PetscErrorCode MuonCreateGroup_Private(Muon muon, const MuonGroupKey *key, const MuonGroupOps *ops, const MuonGroupOps *mean)
+static PetscErrorCode MuonCreateGroup_Private(Muon muon, PetscInt n, const MuonGroupKey key[], const MuonGroupOps *mean)
 {
-  MuonWorkerGrid grid = muon->grid[key->grid];
+  MuonWorkerGrid grid = muon->grid[key->at[MUON_PLACE_GRID]];
   MuonGroup      group;
-  PetscBool      free = grid->size == 1 && muon->nested == NULL && key->depth == 1 ? PETSC_TRUE : PETSC_FALSE; /* no group has the optimizer's exchange */
+  PetscBool      free = grid->size == 1 && muon->nested == NULL && key->at[MUON_PLACE_DEPTH] == 1 ? PETSC_TRUE : PETSC_FALSE; /* no group has the optimizer's exchange */
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&group));
-  group->ops   = ops;
-  group->grid  = grid;
-  group->home  = key->home;
-  group->depth = key->depth;
-  group->shard = muon->shard + muon->nshards;
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
-    const MuonGroupOps *own;
-
-    PetscCall(MuonGetGroupOps_Private(muon, l, key, mean, &own));
-    if (own != ops) continue;
-    PetscCall(MuonShardSetUp_Private(muon, &group->shard[group->nshards], group, muon->layer[l]));
-    group->nshards++;
-    muon->nshards++;
-  }
+  group->ops     = key->at[MEAN] ? mean : muon->ops->lmogroup;
+  group->grid    = grid;
+  group->depth   = key->at[MUON_PLACE_DEPTH];
+  group->nshards = n;
+  group->shard   = muon->shard + muon->nshards;
+  muon->nshards += n;
+  for (PetscInt k = 0; k < n; k++) PetscCall(MuonShardSetUp_Private(muon, &group->shard[k], group, muon->layer[key[k].at[LAYER]], key[k].at));
   for (PetscInt g = 0; g < muon->ngroups; g++) free = muon->group[g]->exchange == muon->exchange ? PETSC_FALSE : free;
   if (free) {
-    PetscCall(MuonExchangeSetCounted(muon->exchange, ops->bits != NULL ? PETSC_TRUE : PETSC_FALSE));
+    PetscCall(MuonExchangeSetCounted(muon->exchange, group->ops->bits != NULL ? PETSC_TRUE : PETSC_FALSE));
     PetscCall(PetscObjectReference((PetscObject)muon->exchange));
     group->exchange = muon->exchange;
-  } else PetscCall(MuonCreateExchange_Private(muon, grid, ops, &group->exchange));
-  if (ops->create != NULL) PetscCall((*ops->create)(muon, group));
+  } else PetscCall(MuonCreateExchange_Private(muon, grid, group->ops, &group->exchange));
+  if (group->ops->create != NULL) PetscCall((*group->ops->create)(muon, group));
   muon->group[muon->ngroups++] = group;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Groups with the type's operations come first, those of means last; each home has one, even if some rank's layers are frozen */
-static PetscErrorCode MuonCreateGroupsOf_Private(Muon muon, const MuonGroupKey *key, const MuonGroupOps *mean)
-{
-  const PetscInt first = muon->ngroups;
-  PetscBool      means = key->home >= 0 ? PETSC_TRUE : PETSC_FALSE;
-
-  PetscFunctionBegin;
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
-    const MuonGroupOps *ops;
-    PetscBool           is = PETSC_FALSE;
-
-    PetscCall(MuonGetGroupOps_Private(muon, l, key, mean, &ops));
-    if (ops == mean) means = PETSC_TRUE;
-    for (PetscInt g = first; g < muon->ngroups; g++) is = muon->group[g]->ops == ops ? PETSC_TRUE : is;
-    if (ops != NULL && ops != mean && is == PETSC_FALSE) PetscCall(MuonCreateGroup_Private(muon, key, ops, mean));
-  }
-  if (means) PetscCall(MuonCreateGroup_Private(muon, key, mean, mean));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* There is one at least */
 PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
 {
-  const MuonGroupKey none   = {0, 0, 1, -1};
-  const PetscInt     phases = MuonPhases(muon), kinds = 1 + muon->delay;
+  const MuonGroupKey none    = {{1, 0, 0, -1, 1, 0}};
   PetscBool          carries = PETSC_FALSE;
-  PetscMPIInt        most    = 0;
+  MuonGroupKey      *key;
 
   PetscFunctionBegin;
-  PetscCall(MuonFindWorkerGrids_Private(muon, muon->exchange->rowwise));
-  PetscCall(MuonSetUpWeights_Private(muon));
   PetscCall(PetscCalloc1(muon->nactive, &muon->shard));
-  for (PetscInt p = 0; p < muon->ngrids; p++) most += (PetscMPIInt)(kinds * phases) * muon->grid[p]->size;
-  PetscCall(PetscMalloc1(muon->nactive + most + 1, &muon->group));
-  for (PetscInt k = 0; k < kinds * phases * muon->ngrids; k++) {
-    MuonGroupKey key   = {k % muon->ngrids, k / muon->ngrids % phases, 1 + k / muon->ngrids / phases, -1};
-    PetscBool    homes = PETSC_FALSE;
-
-    for (PetscInt l = 0; l < muon->nlayers; l++) homes = muon->grid_of[l] == key.grid && muon->home_of[l] >= 0 ? PETSC_TRUE : homes;
-    for (; key.home < (homes ? muon->grid[key.grid]->size : 0); key.home++) PetscCall(MuonCreateGroupsOf_Private(muon, &key, mean));
+  PetscCall(PetscMalloc1(muon->nactive + 1, &muon->group));
+  PetscCall(PetscMalloc1(muon->nactive, &key));
+  PetscCall(MuonGetGroupKeys_Private(muon, key));
+  for (PetscInt first = 0, end; first < muon->nactive; first = end) {
+    for (end = first + 1; end < muon->nactive && memcmp(key[end].at, key[first].at, LAYER * sizeof(PetscInt)) == 0;) end++;
+    PetscCall(MuonCreateGroup_Private(muon, end - first, key + first, mean));
   }
-  if (muon->ngroups == 0) PetscCall(MuonCreateGroup_Private(muon, &none, mean, mean));
+  PetscCall(PetscFree(key));
+  if (muon->ngroups == 0) PetscCall(MuonCreateGroup_Private(muon, 0, &none, mean));
   for (PetscInt g = 0; g < muon->ngroups; g++) carries = muon->group[g]->exchange == muon->exchange ? PETSC_TRUE : carries;
   if (carries == PETSC_FALSE) {
     PetscCall(MuonExchangeSetCounted(muon->exchange, PETSC_FALSE));
@@ -131,34 +117,18 @@ PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonDropRounds_Private(Muon muon)
-{
-  PetscFunctionBegin;
-  if (muon->nested != NULL) PetscCall(MuonDropRounds_Private(muon->nested));
-  for (PetscInt g = 0; g < muon->ngroups && muon->underway; g++) {
-    if (muon->group[g]->depth == 1) continue;
-    PetscCall(MuonExchangeMoveEnd(muon->group[g]->exchange));
-    PetscCall(MuonExchangeReduceEnd(muon->group[g]->exchange));
-  }
-  muon->underway = PETSC_FALSE;
-  muon->sending  = MUON_STATUS_OK;
-  PetscCall(PetscArrayzero(muon->counted[0], 4));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonDestroyGroups_Private(Muon muon)
 {
   PetscFunctionBegin;
-  PetscCall(MuonDropRounds_Private(muon));
-  muon->pending = -1;
   for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonShardDestroy_Private(&muon->shard[p]));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonGroup group = muon->group[g];
 
     if (group->ops->destroy != NULL) PetscCall((*group->ops->destroy)(group));
     PetscCall(MuonExchangeDestroy(&group->exchange));
-    PetscCall(MuonAssemblyDestroy(&group->assembly));
-    PetscCall(PetscFree(group->item));
+    if (group->server != NULL) PetscCall(MuonAssemblyDestroy(&group->server->assembly));
+    if (group->server != NULL) PetscCall(PetscFree(group->server->item));
+    PetscCall(PetscFree(group->server));
     PetscCall(PetscFree(group));
   }
   PetscCall(PetscFree(muon->group));
@@ -169,6 +139,17 @@ PetscErrorCode MuonDestroyGroups_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscBool MuonGroupFitsArrays(const MuonGroup group, int down)
+{
+  if (MuonGroupHasOwners(group) == PETSC_FALSE) return PETSC_FALSE;
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    const MuonArray state = MuonShardStateShape(&group->shard[k]);
+
+    if (state.memory != MUON_HOST || MuonArrayEntries(&state) > INT_MAX || (down ? MuonShardComesAsIs(&group->shard[k]) : MuonShardSendsAsIs(&group->shard[k])) == PETSC_FALSE) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
+
 PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
 {
   MuonExchangeItem *items;
@@ -176,6 +157,8 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
   char              culprit[256] = "";
   MuonArray         shape;
   size_t           *up, *down, bytes[2];
+  MuonExchangeMode  mode;
+  PetscInt          lossy = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(group->nshards, &items, group->nshards, &up, group->nshards, &down));
@@ -195,28 +178,11 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
   PetscCall(MuonExchangeSetItems(group->exchange, group->nshards, items));
   PetscCall(MuonExchangeSetUp(group->exchange));
   PetscCall(MuonExchangeSetMaxBytes(group->exchange, up, down));
-  PetscCall(MuonExchangeResolveMode(group->exchange, summable, culprit, &group->mode));
-  if (summable == PETSC_FALSE && group->home <= 0 && group->grid->size > 1 && group->grid->nworkers == 1)
+  PetscCall(MuonExchangeResolveMode(group->exchange, summable, culprit, &mode));
+  while (lossy < muon->nshards && muon->shard[lossy].up->assignment) lossy++; /* of the optimizer, which is said once */
+  if (summable == PETSC_FALSE && muon->shard[lossy].group == group && group->grid->size > 1 && group->grid->nworkers == 1)
     PetscCall(MuonNotice(PetscObjectComm((PetscObject)muon), "PetscMuon warning: %s sends messages from the one worker that all ranks are to itself, which saves nothing\n", culprit));
-  group->no_downlink = PETSC_TRUE;
-  group->arrays[0] = group->arrays[1] = PETSC_TRUE;
-  for (PetscInt k = 0; k < group->nshards; k++) {
-    MuonShard      *shard = &group->shard[k];
-    const MuonArray state = MuonShardStateShape(shard);
-    const PetscBool fits  = state.memory == MUON_HOST && MuonArrayEntries(&state) <= INT_MAX ? PETSC_TRUE : PETSC_FALSE;
-    PetscBool       asis;
-
-    shard->replicated   = group->exchange->everywhere;
-    shard->layer->alone = muon->nested != NULL ? PETSC_TRUE : PETSC_FALSE;
-    shard->layer->owner = shard->replicated ? -1 : group->exchange->owner[k];
-    /* One worker makes no message for itself of weights as they are */
-    asis = shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down->assignment && MuonCompressorValuesOf(shard->down) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
-    if (shard->replicated == PETSC_FALSE && (group->exchange->nworkers > 1 || asis == PETSC_FALSE)) group->no_downlink = PETSC_FALSE;
-    if (shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down->assignment == PETSC_FALSE) group->no_downlink = PETSC_FALSE;
-    if (fits == PETSC_FALSE || MuonShardSendsAsIs(shard) == PETSC_FALSE) group->arrays[0] = PETSC_FALSE;
-    if (fits == PETSC_FALSE || asis == PETSC_FALSE) group->arrays[1] = PETSC_FALSE;
-  }
-  if (MuonGroupSendsArrays(group, 1)) group->no_downlink = PETSC_TRUE;
+  for (PetscInt k = 0; k < group->nshards; k++) group->shard[k].layer->driver->owner = group->exchange->everywhere ? -1 : group->exchange->owner[k];
   PetscCall(PetscFree3(items, up, down));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

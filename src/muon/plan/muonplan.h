@@ -7,12 +7,20 @@
 
 /*
    Cuts the ranks into workers, for each layer. rows: layers are whole on every rank, and all ranks are one worker with its state
-   in rows. With nodes a layer has a home, the rank of each node that does all work for it but the gradient
+   in rows
 */
 PETSC_INTERN PetscErrorCode MuonFindWorkerGrids_Private(Muon, PetscBool rows);
 PETSC_INTERN PetscErrorCode MuonResetWorkerGrids_Private(Muon);
-/* What owners and homes are chosen by */
+/* What owners of layers are chosen by */
 PETSC_INTERN PetscErrorCode MuonDescribeJob_Private(MuonLayer, PetscLogDouble entrybytes, MuonExchangeItem *);
+/*
+   Ports, in muonnodes.c: the ranks that are one worker with this one for layers that are whole, and which of so many has the state of each such layer; the port
+   of a layer
+*/
+PETSC_INTERN PetscErrorCode MuonNodesFind_Private(Muon, PetscBool rows, PetscMPIInt *size, PetscMPIInt *ranks[]);
+PETSC_INTERN PetscErrorCode MuonNodesPlace_Private(Muon, PetscMPIInt size);
+PETSC_INTERN PetscErrorCode MuonPortCreate_Private(MuonLayer, MuonWorkerGrid, const MuonPlace, MuonPort **);
+PETSC_INTERN PetscErrorCode MuonPortDestroy_Private(MuonPort **);
 /* Gives grids the weights of workers */
 PETSC_INTERN PetscErrorCode MuonSetUpWeights_Private(Muon);
 
@@ -23,7 +31,7 @@ PETSC_INTERN PetscErrorCode MuonSetUpWeights_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonFindName_Private(Muon, PetscInt slots, const PetscInt table[], const char *const names[], const char name[], PetscInt *slot);
 
 /* One shard of a layer; all of them; an error where two have the same name in messages */
-PETSC_INTERN PetscErrorCode MuonShardSetUp_Private(Muon, MuonShard *, MuonGroup, MuonLayer);
+PETSC_INTERN PetscErrorCode MuonShardSetUp_Private(Muon, MuonShard *, MuonGroup, MuonLayer, const MuonPlace);
 PETSC_INTERN PetscErrorCode MuonShardDestroy_Private(MuonShard *);
 /* Of messages up and down with the compressors as they are */
 PETSC_INTERN PetscErrorCode MuonShardGetMaxBytes_Private(MuonShard *, size_t bytes[2]);
@@ -32,18 +40,18 @@ PETSC_INTERN PetscErrorCode MuonCheckHashes_Private(Muon);
 /* Workers, shards and groups, with the operations of the type or of a mean */
 PETSC_INTERN PetscErrorCode MuonCreateGroups_Private(Muon, const MuonGroupOps *mean);
 PETSC_INTERN PetscErrorCode MuonDestroyGroups_Private(Muon);
-/* Collective: waits for messages of rounds in flight, which are sent again, or dropped if muon->pending is -1 */
-PETSC_INTERN PetscErrorCode MuonDropRounds_Private(Muon);
 /* Whether several ranks have the same rows of a group's layers, which they compare */
 static inline PetscBool MuonGroupHasReplicas(Muon muon, const MuonGroup group)
 {
   return muon->size > 1 && muon->nested == NULL && group->nshards > 0 && (group->shard[0].port->whole || group->grid->nworkers > 1) ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* Owners, sizes of messages and the mode of a group whose shards are the items of its exchange */
+/* Owners and sizes of messages of a group whose shards are the items of its exchange */
 PETSC_INTERN PetscErrorCode MuonGroupSetUpOwners_Private(Muon, MuonGroup);
-/* The assembly of blocks inside the workers: of this rank's shards in this order, or of all shards if it is NULL */
-PETSC_INTERN PetscErrorCode MuonGroupSetUpAssembly_Private(Muon, MuonGroup, const PetscInt order[]);
+/* Whether all of a group could be sent as arrays as they are */
+PETSC_INTERN PetscBool MuonGroupFitsArrays(const MuonGroup, int down);
+/* The assembly of blocks inside the workers: of this rank's shards in this order, or of all shards if it is NULL. replicated: every worker computes the same from them */
+PETSC_INTERN PetscErrorCode MuonGroupSetUpAssembly_Private(Muon, MuonGroup, const PetscInt order[], PetscBool replicated);
 PETSC_INTERN PetscErrorCode MuonShardGetAssembly_Private(Muon, MuonShard *, PetscInt block, MuonAssemblyKind *, PetscLogDouble *flops);
 
 /*

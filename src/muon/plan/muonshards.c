@@ -20,7 +20,7 @@ PetscErrorCode MuonShardFind(Muon muon, MuonLayer layer, MuonShard **shard)
 {
   PetscFunctionBegin;
   PetscCheck(muon->setupcalled, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "Call MuonSetUp() first");
-  *shard = (MuonShard *)layer->shard;
+  *shard = MuonShardOf(layer);
   PetscCheck(*shard != NULL && (*shard)->muon == muon, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\" is frozen or of another optimizer", ((PetscObject)layer)->name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -75,38 +75,30 @@ PetscErrorCode MuonFindName_Private(Muon muon, PetscInt slots, const PetscInt ta
 }
 
 /* The rows of a layer that this rank's position in a worker has */
-PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup group, MuonLayer layer)
+PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup group, MuonLayer layer, const MuonPlace place)
 {
   const MuonWorkerGrid grid = group->grid;
-  MuonPort            *port;
   char                 name[192];
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(&port));
-  PetscCall(PetscMalloc1(grid->size, &port->counts));
+  PetscCall(MuonPortCreate_Private(layer, grid, place, &shard->port));
   PetscCall(PetscCalloc1(group->depth, &shard->round));
-  shard->muon          = muon;
-  shard->layer         = layer;
-  shard->group         = group;
-  port->shard          = shard;
-  port->request        = MPI_REQUEST_NULL;
-  layer->shard         = shard;
-  shard->port          = port;
-  shard->rows          = MuonLayerRows(layer);
-  shard->row           = layer->first;
-  layer->keepsmomentum = PETSC_TRUE;
+  PetscCall(PetscNew(&layer->driver));
+  shard->muon                  = muon;
+  shard->layer                 = layer;
+  shard->group                 = group;
+  shard->port->shard           = shard;
+  shard->rows                  = MuonLayerRows(layer);
+  shard->row                   = layer->first;
+  layer->driver->shard         = shard;
+  layer->driver->owner         = -1;
+  layer->driver->keepsmomentum = PETSC_TRUE;
+  layer->driver->updaterms     = -1;
   PetscCall(PetscStrncpy(name, ((PetscObject)layer)->name, sizeof(name)));
-  if (group->home >= 0) port->whole = PETSC_TRUE;
-  else if (grid->size > 1) {
-    PetscCall(PetscMalloc1(grid->size + 1, &port->ranges));
-    port->whole = layer->ranks == 1 ? PETSC_TRUE : PETSC_FALSE;
-    if (port->whole) {
-      for (PetscMPIInt r = 0; r <= grid->size; r++) port->ranges[r] = r * (layer->m / grid->size) + PetscMin((PetscInt)r, layer->m % grid->size);
-    } else PetscCall(PetscArraycpy(port->ranges, layer->ranges, grid->size + 1));
-    shard->row  = port->ranges[grid->position];
-    shard->rows = port->ranges[grid->position + 1] - shard->row;
+  if (shard->port->ranges != NULL) {
+    shard->row  = shard->port->ranges[grid->position];
+    shard->rows = shard->port->ranges[grid->position + 1] - shard->row;
     PetscCall(PetscSNPrintf(name, sizeof(name), "%s@%" PetscInt_FMT, ((PetscObject)layer)->name, shard->row));
-    if (MuonBlocksCount_Private(&layer->blocks) > 1) shard->keep_sum = PETSC_TRUE;
   }
   PetscCall(PetscStrallocpy(name, &shard->name));
   PetscCall(MuonCreateIdentity_Private(muon, shard, grid->worker, 0, &shard->up));
@@ -115,56 +107,41 @@ PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup gro
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A shard, or a block of one, as messages know it: by the hash of its name */
-typedef struct {
-  unsigned int     hash;
-  const MuonShard *shard;
-  PetscInt         block; /* -1 for the shard */
-} MuonHashed;
-
-static PetscErrorCode MuonHashedName_Private(const MuonHashed *one, size_t length, char name[])
-{
-  PetscFunctionBegin;
-  if (one->block < 0) PetscCall(PetscStrncpy(name, one->shard->name, length));
-  else PetscCall(MuonBlockName_Private(one->shard->name, one->block, length, name));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static int MuonHashedCompare_Private(const void *a, const void *b, void *ctx)
-{
-  const unsigned int i = ((const MuonHashed *)a)->hash, j = ((const MuonHashed *)b)->hash;
-
-  return i < j ? -1 : i > j;
-}
-
+/* Of shards and of the blocks of one, -1 for the shard: messages know these by the hash of their names */
 PetscErrorCode MuonCheckHashes_Private(Muon muon)
 {
   MPI_Comm    comm = PetscObjectComm((PetscObject)muon);
-  MuonHashed *all;
-  PetscInt    n = 0, count = 0;
+  PetscInt   *hash, *order, n = 0, count = 0;
+  char      **name;
   PetscMPIInt finder       = muon->size;
   char        same[2][512] = {"", ""};
 
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) n += 1 + MuonBlocksCount_Private(&muon->shard[p].layer->blocks);
-  PetscCall(PetscMalloc1(n, &all));
+  PetscCall(PetscMalloc3(n, &hash, n, &order, n, &name));
   for (PetscInt p = 0; p < muon->nshards; p++) {
     const PetscInt blocks = MuonBlocksCount_Private(&muon->shard[p].layer->blocks);
 
-    for (PetscInt b = -1; b < (blocks > 1 ? blocks : 0); b++) {
-      all[count].shard = &muon->shard[p];
-      all[count].block = b;
-      PetscCall(MuonHashedName_Private(&all[count], sizeof(same[0]), same[0]));
-      PetscCall(MuonNameHash_Private(same[0], &all[count++].hash));
+    for (PetscInt b = -1; b < (blocks > 1 ? blocks : 0); b++, count++) {
+      unsigned int own;
+
+      if (b < 0) PetscCall(PetscStrncpy(same[0], muon->shard[p].name, sizeof(same[0])));
+      else PetscCall(MuonBlockName_Private(muon->shard[p].name, b, sizeof(same[0]), same[0]));
+      PetscCall(PetscStrallocpy(same[0], &name[count]));
+      PetscCall(MuonNameHash_Private(same[0], &own));
+      hash[count]  = (PetscInt)(int)(own ^ 0x80000000u); /* in the order of the hashes */
+      order[count] = count;
     }
   }
-  if (count > 1) PetscCall(PetscTimSort(count, all, sizeof(*all), MuonHashedCompare_Private, NULL));
+  PetscCall(PetscSortIntWithArray(count, hash, order));
   for (PetscInt k = 1; k < count && finder == muon->size; k++) {
-    if (all[k - 1].hash != all[k].hash) continue;
+    if (hash[k - 1] != hash[k]) continue;
     finder = muon->rank;
-    for (int j = 0; j < 2; j++) PetscCall(MuonHashedName_Private(&all[k - 1 + j], sizeof(same[j]), same[j]));
+    PetscCall(PetscStrncpy(same[0], name[PetscMin(order[k - 1], order[k])], sizeof(same[0])));
+    PetscCall(PetscStrncpy(same[1], name[PetscMax(order[k - 1], order[k])], sizeof(same[1])));
   }
-  PetscCall(PetscFree(all));
+  for (PetscInt k = 0; k < count; k++) PetscCall(PetscFree(name[k]));
+  PetscCall(PetscFree3(hash, order, name));
   /* Shards have other names at other positions in their workers: the first rank that found a pair sends it to all */
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &finder, 1, MPI_INT, MPI_MIN, comm));
   if (finder == muon->size) PetscFunctionReturn(PETSC_SUCCESS);
@@ -174,25 +151,22 @@ PetscErrorCode MuonCheckHashes_Private(Muon muon)
 
 PetscErrorCode MuonShardDestroy_Private(MuonShard *shard)
 {
-  MuonArray *const arrays[] = {&shard->M, &shard->Mnew, &shard->Tnew, &shard->sum, &shard->X, &shard->Xnew, &shard->D, &shard->weighted, &shard->Tsent};
+  MuonArray *const arrays[] = {&shard->M, &shard->Mnew, &shard->sum, &shard->X, &shard->Xnew, &shard->weighted};
 
   PetscFunctionBegin;
-  shard->layer->shard  = NULL;
-  shard->layer->server = NULL;
-  shard->layer->ready  = NULL;
+  PetscCall(PetscFree(shard->layer->driver));
   PetscCall(PetscFree(shard->layer->note));
   PetscCall(MuonCompressorDestroy(&shard->up));
   PetscCall(MuonCompressorDestroy(&shard->down));
   PetscCall(MuonValidatedDestroy(&shard->round->up_own));
   PetscCall(MuonValidatedDestroy(&shard->round->down_got));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(arrays); k++) PetscCall(MuonArrayDestroy(arrays[k]));
-  for (PetscInt k = 0; k < shard->group->depth; k++) PetscCall(MuonArrayDestroy(&shard->round[k].change));
+  for (PetscInt k = 0; k < shard->group->depth; k++) {
+    PetscCall(MuonArrayDestroy(&shard->round[k].Tnew));
+    PetscCall(MuonArrayDestroy(&shard->round[k].change));
+  }
   PetscCall(PetscFree(shard->round));
-  PetscCall(MuonArrayDestroy(&shard->port->mean));
-  PetscCall(MuonArrayDestroy(&shard->port->packed));
-  PetscCall(PetscFree(shard->port->ranges));
-  PetscCall(PetscFree(shard->port->counts));
-  PetscCall(PetscFree(shard->port));
+  PetscCall(MuonPortDestroy_Private(&shard->port));
   PetscCall(PetscFree(shard->name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

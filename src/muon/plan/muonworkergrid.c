@@ -21,10 +21,9 @@ enum {
 };
 
 /*
-   Without a layer: of all layers that are whole on every rank. Each rank is a worker, or the ranks of a node, or all ranks, each
-   with rows of the state, are one together
+   Without a layer: of all layers that are whole on every rank. Each rank is a worker, or several are one together, whose ranks are given
 */
-static PetscErrorCode MuonDescribeWorker_Private(Muon muon, MuonLayer layer, PetscMPIInt together, const PetscMPIInt node[], PetscMPIInt record[])
+static PetscErrorCode MuonDescribeWorker_Private(Muon muon, MuonLayer layer, PetscMPIInt together, const PetscMPIInt ranks_of[], PetscMPIInt record[])
 {
   const PetscBool   spread = layer != NULL && layer->ranks > 1 ? PETSC_TRUE : PETSC_FALSE;
   const PetscMPIInt ranks = spread ? layer->ranks : together, size = PetscMin(ranks, muon->size);
@@ -35,7 +34,7 @@ static PetscErrorCode MuonDescribeWorker_Private(Muon muon, MuonLayer layer, Pet
   PetscCall(PetscMalloc2(size, &number, size, &members));
   for (PetscMPIInt r = 0; r < size; r++) {
     number[r]  = r;
-    members[r] = spread ? r : node[r]; /* a matrix that is all here, whatever its communicator is */
+    members[r] = spread ? r : ranks_of[r]; /* a matrix that is all here, whatever its communicator is */
   }
   if (spread) {
     PetscCallMPI(MPI_Comm_group(PetscObjectComm((PetscObject)muon), &all));
@@ -127,8 +126,7 @@ PetscErrorCode MuonResetWorkerGrids_Private(Muon muon)
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->ngrids; p++) PetscCall(MuonWorkerGridDestroy_Private(&muon->grid[p]));
   PetscCall(PetscFree(muon->grid));
-  PetscCall(PetscFree(muon->grid_of));
-  PetscCall(PetscFree(muon->home_of));
+  PetscCall(PetscFree(muon->place));
   PetscCall(PetscFree(muon->weights));
   muon->ngrids = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -153,7 +151,7 @@ static PetscErrorCode MuonCheckRows_Private(Muon muon)
   PetscFunctionBegin;
   for (PetscInt l = muon->nlayers - 1; l >= 0; l--) {
     MuonLayer         layer    = muon->layer[l];
-    const PetscMPIInt position = muon->grid[muon->grid_of[l]]->position;
+    const PetscMPIInt position = MuonGridOf(muon, l)->position;
 
     if (layer->ranks == 1) continue;
     PetscCall(MuonLayerSetUpRows_Private(layer));
@@ -170,7 +168,7 @@ static PetscErrorCode MuonCheckRows_Private(Muon muon)
    Of n layers, some of which are on many ranks, or of all others with n = 1. Ranks agree on their results before one of them
    creates a communicator, or uses one of a layer
 */
-static PetscErrorCode MuonFindWorkers_Private(Muon muon, PetscInt n, PetscBool spread, PetscMPIInt together, const PetscMPIInt node[])
+static PetscErrorCode MuonFindWorkers_Private(Muon muon, PetscInt n, PetscBool spread, PetscMPIInt together, const PetscMPIInt ranks_of[])
 {
   MPI_Comm     comm    = PetscObjectComm((PetscObject)muon);
   const size_t of_rank = WORKER_COUNT * (size_t)n;
@@ -180,7 +178,7 @@ static PetscErrorCode MuonFindWorkers_Private(Muon muon, PetscInt n, PetscBool s
   PetscFunctionBegin;
   PetscCall(PetscMPIIntCast((PetscInt)of_rank, &count));
   PetscCall(PetscMalloc2(of_rank, &record, of_rank * (size_t)muon->size, &all));
-  for (PetscInt l = 0; l < n; l++) PetscCall(MuonDescribeWorker_Private(muon, spread ? muon->layer[l] : NULL, together, node, record + WORKER_COUNT * l));
+  for (PetscInt l = 0; l < n; l++) PetscCall(MuonDescribeWorker_Private(muon, spread ? muon->layer[l] : NULL, together, ranks_of, record + WORKER_COUNT * l));
   PetscCallMPI(MPI_Allgather(record, count, MPI_INT, all, count, MPI_INT, comm));
   for (PetscInt l = n - 1; l >= 0; l--) {
     if (record[WORKER_COUNT * l + WORKER_NAME] != all[WORKER_COUNT * l + WORKER_NAME]) bad[0] = l;
@@ -195,40 +193,10 @@ static PetscErrorCode MuonFindWorkers_Private(Muon muon, PetscInt n, PetscBool s
     PetscInt k = 0;
 
     while (k < l && MuonSameWorkers_Private(muon, of_rank, all + WORKER_COUNT * l, all + WORKER_COUNT * k) == PETSC_FALSE) k++;
-    if (spread) muon->grid_of[l] = k < l ? muon->grid_of[k] : muon->ngrids;
+    if (spread) muon->place[l][MUON_PLACE_GRID] = k < l ? muon->place[k][MUON_PLACE_GRID] : muon->ngrids;
     if (k == l) PetscCall(MuonWorkerGridCreate_Private(muon, of_rank, all + WORKER_COUNT * l, &muon->grid[muon->ngrids++]));
   }
   PetscCall(PetscFree2(record, all));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The ranks of this rank's worker for layers that are whole: all, each with rows of the state, or those of -muon_node_size */
-static PetscErrorCode MuonFindNode_Private(Muon muon, PetscBool rows, PetscMPIInt *size, PetscMPIInt *members[])
-{
-  MPI_Comm    comm = PetscObjectComm((PetscObject)muon), node = comm;
-  PetscMPIInt ranks, rank;
-  PetscInt    mine[3], most[3]; /* ranks of a node, those that are cut unevenly */
-
-  PetscFunctionBegin;
-  if (rows == PETSC_FALSE && muon->node_size == 1) node = PETSC_COMM_SELF;
-  else if (rows == PETSC_FALSE) PetscCallMPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-  PetscCallMPI(MPI_Comm_size(node, &ranks));
-  PetscCallMPI(MPI_Comm_rank(node, &rank));
-  PetscCall(PetscMalloc1(ranks, members));
-  PetscCallMPI(MPI_Allgather(&muon->rank, 1, MPI_INT, *members, 1, MPI_INT, node));
-  *size = ranks;
-  if (rows || muon->node_size == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Comm_free(&node));
-  if (muon->node_size != PETSC_DETERMINE) *size = (PetscMPIInt)PetscMin(muon->node_size, muon->size + 1);
-  mine[0] = ranks;
-  mine[1] = -ranks;
-  mine[2] = ranks % *size != 0 ? ranks : 0;
-  PetscCallMPI(MPI_Allreduce(mine, most, 3, MPIU_INT, MPI_MAX, comm));
-  if (most[2] > 0 || (muon->node_size == PETSC_DETERMINE && most[0] != -most[1])) PetscCall(PetscFree(*members));
-  PetscCheck(most[2] == 0, comm, PETSC_ERR_ARG_INCOMP, "-%smuon_node_size %" PetscInt_FMT ": a node has %" PetscInt_FMT " of the optimizer's ranks, expected a divisor of them on every node", MuonPrefix(muon), muon->node_size, most[2]);
-  PetscCheck(muon->node_size != PETSC_DETERMINE || most[0] == -most[1], comm, PETSC_ERR_ARG_INCOMP,
-             "-%smuon_node_size auto: nodes have between %" PetscInt_FMT " and %" PetscInt_FMT " of the optimizer's ranks, expected as many on each, or a number that divides them all", MuonPrefix(muon), -most[1], most[0]);
-  PetscCall(PetscArraymove(*members, *members + rank / *size * *size, *size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -248,49 +216,26 @@ PetscErrorCode MuonDescribeJob_Private(MuonLayer layer, PetscLogDouble entrybyte
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The home of each layer that is whole on all ranks: computed on rank 0 and broadcast, since ranks compare options later */
-static PetscErrorCode MuonFindHomes_Private(Muon muon, PetscMPIInt size)
-{
-  MuonExchangeItem *items;
-  PetscMPIInt      *home, n;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMPIIntCast(muon->nlayers, &n));
-  PetscCall(PetscMalloc1(n, &muon->home_of));
-  for (PetscMPIInt l = 0; l < n; l++) muon->home_of[l] = -1;
-  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc2(n, &items, n, &home));
-  for (PetscMPIInt l = 0; l < n; l++) PetscCall(MuonDescribeJob_Private(muon->layer[l], (PetscLogDouble)MuonArrayEntryBytes(&muon->layer[l]->shape), &items[l]));
-  PetscCall(MuonAssignOwners_Private(MUON_EXCHANGE_ASSIGNMENT_LPT, n, items, size, home));
-  PetscCallMPI(MPI_Bcast(home, n, MPI_INT, 0, PetscObjectComm((PetscObject)muon)));
-  for (PetscMPIInt l = 0; l < n; l++) {
-    if (muon->layer[l]->ranks == 1) muon->home_of[l] = home[l];
-  }
-  PetscCall(PetscFree2(items, home));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonFindWorkerGrids_Private(Muon muon, PetscBool rows)
 {
   MPI_Comm    comm     = PetscObjectComm((PetscObject)muon);
   PetscInt    mine     = 0, most; /* ranks of a worker */
-  PetscMPIInt together = 1, *node;
+  PetscMPIInt together = 1, *ranks_of;
   PetscBool   spread;
 
   PetscFunctionBegin;
   PetscCall(MuonResetWorkerGrids_Private(muon));
   for (PetscInt l = 0; l < muon->nlayers; l++) mine = PetscMax(mine, muon->layer[l]->ranks);
   PetscCallMPI(MPI_Allreduce(&mine, &most, 1, MPIU_INT, MPI_MAX, comm));
-  PetscCheck(rows == PETSC_FALSE || muon->node_size == 1, comm, PETSC_ERR_SUP, "-%smuon_node_size with -%smuon_exchange_type rows, which cuts layers over all ranks; expected star, replicated or layerwise", MuonPrefix(muon), MuonPrefix(muon));
   PetscCheck(rows == PETSC_FALSE || most == 1, comm, PETSC_ERR_SUP, "-%smuon_exchange_type rows cuts layers that are whole on every rank, and the rows of some are spread over %" PetscInt_FMT " ranks; expected star, replicated or layerwise",
              MuonPrefix(muon), most);
-  PetscCall(PetscCalloc1(muon->nlayers, &muon->grid_of));
+  PetscCall(PetscCalloc1(muon->nlayers, &muon->place));
   PetscCall(PetscMalloc1(PetscMax(muon->nlayers, 1), &muon->grid));
   spread = most > 1 ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(MuonFindNode_Private(muon, rows, &together, &node));
-  PetscCall(MuonFindWorkers_Private(muon, spread ? muon->nlayers : 1, spread, together, node));
-  PetscCall(PetscFree(node));
-  PetscCall(MuonFindHomes_Private(muon, rows ? 1 : together));
+  PetscCall(MuonNodesFind_Private(muon, rows, &together, &ranks_of));
+  PetscCall(MuonFindWorkers_Private(muon, spread ? muon->nlayers : 1, spread, together, ranks_of));
+  PetscCall(PetscFree(ranks_of));
+  PetscCall(MuonNodesPlace_Private(muon, rows ? 1 : together));
   if (spread) PetscCall(MuonCheckRows_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

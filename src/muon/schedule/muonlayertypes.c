@@ -19,14 +19,25 @@ static PetscErrorCode MuonMatches_Private(const char pattern[], const char end[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonCheckKnown_Private(Muon muon, const char key[], const char type[], const char of[])
+{
+  char names[256];
+  PetscErrorCode (*create)(MuonLayer) = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFunctionListFind(MuonLayerList, type, &create));
+  PetscCall(MuonListNames_Private(MuonLayerList, sizeof(names), names));
+  PetscCheck(create != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_UNKNOWN_TYPE, "-%smuon_%s: unknown type \"%s\"%s, expected one of: %s", MuonPrefix(muon), key, type, of, names);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    The pattern at the beginning of text, its optimizer, and the position of the next one; an error if there are none
 */
 static PetscErrorCode MuonNextMatch_Private(Muon muon, const char **text, const char **pattern, const char **end, char type[64])
 {
   const char *colon = NULL, *comma;
-  char        names[256];
-  PetscErrorCode (*create)(MuonLayer) = NULL;
+  char        of[PETSC_MAX_OPTION_NAME];
 
   PetscFunctionBegin;
   for (comma = *text; *comma != '\0' && *comma != ','; comma++) {
@@ -34,9 +45,8 @@ static PetscErrorCode MuonNextMatch_Private(Muon muon, const char **text, const 
   }
   PetscCheck(colon != NULL && colon > *text, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "-%smuon_layer_types: \"%.*s\", expected pattern:type, and commas between them", MuonPrefix(muon), (int)(comma - *text), *text);
   PetscCall(PetscSNPrintf(type, 64, "%.*s", (int)PetscMin(comma - colon - 1, 63), colon + 1));
-  PetscCall(PetscFunctionListFind(MuonLayerList, type, &create));
-  if (create == NULL) PetscCall(MuonListNames_Private(MuonLayerList, sizeof(names), names));
-  PetscCheck(create != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_UNKNOWN_TYPE, "-%smuon_layer_types: unknown type \"%s\" of pattern \"%.*s\", expected one of: %s", MuonPrefix(muon), type, (int)(colon - *text), *text, names);
+  PetscCall(PetscSNPrintf(of, sizeof(of), " of pattern \"%.*s\"", (int)(colon - *text), *text));
+  PetscCall(MuonCheckKnown_Private(muon, "layer_types", type, of));
   *pattern = *text;
   *end     = colon;
   *text    = *comma == ',' ? comma + 1 : comma;
@@ -165,14 +175,9 @@ PetscErrorCode MuonCheckLayerTypesText_Private(Muon muon, const char match[])
 
 PetscErrorCode MuonCheckLayerTypeText_Private(Muon muon, const char type[])
 {
-  PetscErrorCode (*create)(MuonLayer) = NULL;
-  char names[256];
-
   PetscFunctionBegin;
   PetscCall(MuonLayerInitializePackage());
-  PetscCall(PetscFunctionListFind(MuonLayerList, type, &create));
-  PetscCall(MuonListNames_Private(MuonLayerList, sizeof(names), names));
-  PetscCheck(type[0] == '\0' || create != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_UNKNOWN_TYPE, "-%smuon_layer_type: unknown type \"%s\", expected one of: %s", MuonPrefix(muon), type, names);
+  if (type[0] != '\0') PetscCall(MuonCheckKnown_Private(muon, "layer_type", type, ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -57,7 +57,7 @@ static MuonLayer MuonFindUnkept_Private(Muon muon)
   for (PetscInt l = 0; l < muon->nlayers && muon->setupcalled; l++) {
     const MuonLayer layer = muon->layer[l];
 
-    if (MuonLayerIsSet(layer, "momentum") == PETSC_FALSE && layer->frozen == PETSC_FALSE && layer->workermomentum && layer->keepsmomentum == PETSC_FALSE) return layer;
+    if (MuonLayerIsSet(layer, "momentum") == PETSC_FALSE && layer->frozen == PETSC_FALSE && layer->workermomentum && layer->driver->keepsmomentum == PETSC_FALSE) return layer;
   }
   return NULL;
 }

@@ -40,7 +40,7 @@ MuonMatrix MuonItemMatrix(const MuonItem *item, const MuonMatrix *assembled)
 static PetscErrorCode MuonServeInput_Private(void *ctx, PetscInt i, MuonArray *G)
 {
   MuonServing    *serving = (MuonServing *)ctx;
-  const MuonItem *item    = &serving->group->item[i];
+  const MuonItem *item    = &serving->group->server->item[i];
 
   PetscFunctionBegin;
   if (item->begins) PetscCall(MuonServerAggregate_Private(serving->muon, item->shard, &item->shard->round->input, serving->status));
@@ -61,7 +61,7 @@ static PetscErrorCode MuonServeInput_Private(void *ctx, PetscInt i, MuonArray *G
 PetscErrorCode MuonServeLMO_Private(void *ctx, PetscInt i, const MuonMatrix *G, const MuonMatrix *D)
 {
   MuonServing     *serving = (MuonServing *)ctx;
-  const MuonItem  *item    = &serving->group->item[i];
+  const MuonItem  *item    = &serving->group->server->item[i];
   const MuonMatrix from = MuonItemMatrix(item, G), to = MuonItemMatrix(item, D);
   MuonStatus       applied = MUON_STATUS_OK;
   double           dual    = 0;
@@ -78,7 +78,7 @@ PetscErrorCode MuonServeLMO_Private(void *ctx, PetscInt i, const MuonMatrix *G, 
 PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonArray *D)
 {
   MuonServing      *serving = (MuonServing *)ctx;
-  const MuonItem   *item    = &serving->group->item[i];
+  const MuonItem   *item    = &serving->group->server->item[i];
   MuonShard        *shard   = item->shard;
   MuonLayerStepInfo info;
   MuonLayerTask     task;
@@ -94,7 +94,9 @@ PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonArray *D
   if (*serving->status != MUON_STATUS_OK && (item->kind == MUON_ASSEMBLY_NONE || MuonLayerHasSlot(shard->layer, MUON_SLOT_MOVE) == NULL)) PetscFunctionReturn(PETSC_SUCCESS);
   if (item->kind == MUON_ASSEMBLY_NONE) {
     task.G = shard->round->input;
-    PetscCall(MuonServerStep_Private(serving->muon, 1, &shard, &task, serving->record, serving->status));
+    PetscCall(MuonServerPrepare_Private(serving->muon, 1, &shard, &task, &whole));
+    if (MuonShardSendsStep(shard) == PETSC_FALSE) PetscCall(MuonLayerStepMany(1, &task));
+    PetscCall(MuonServerFinish_Private(serving->muon, 1, &shard, &task, &whole, serving->record, serving->status));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_FALSE, &whole));
@@ -136,7 +138,7 @@ PetscErrorCode MuonServeAssembled_Private(Muon muon, MuonGroup group, MuonRecord
   for (int memory = 0; memory < 2; memory++) {
     if (most[memory] > 0) PetscCall(MuonWorkspaceGetIn(muon->work, (MuonMemory)memory, most[memory], &serving.Xnew[memory]));
   }
-  PetscCall(MuonAssemblyRun(group->assembly, &client));
+  PetscCall(MuonAssemblyRun(group->server->assembly, &client));
   PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

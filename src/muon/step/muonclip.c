@@ -87,7 +87,7 @@ PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
     const MuonArray   state    = MuonShardStateShape(shard);
     const PetscMPIInt nworkers = shard->group->exchange->nworkers;
 
-    if (MuonShardOwns(shard) == PETSC_FALSE || shard->group->rests || MuonClipsLayer_Private(muon, shard->layer) == PETSC_FALSE) continue;
+    if (MuonShardOwns(shard) == PETSC_FALSE || MuonGroupRests(shard->group) || MuonClipsLayer_Private(muon, shard->layer) == PETSC_FALSE) continue;
     if (shard->sum.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
     PetscCall(MuonServerSum_Private(shard, &shard->sum, status));
     if (MuonShardCounts(shard)) norm = hypot(norm, MuonClipNorm_Private(&shard->sum) / nworkers);

@@ -10,7 +10,7 @@ static const PetscInt *MuonPortRanges_Private(const MuonPort *port, PetscInt all
 {
   all[0] = 0;
   all[1] = port->shard->layer->m;
-  return port->shard->group->home >= 0 ? all : port->ranges;
+  return port->home >= 0 ? all : port->ranges;
 }
 
 /*
@@ -19,12 +19,13 @@ static const PetscInt *MuonPortRanges_Private(const MuonPort *port, PetscInt all
 */
 static PetscErrorCode MuonPortSum_Private(MuonPort *port, const MuonArray *packed)
 {
-  const Muon      muon   = port->shard->muon;
-  const MuonGroup group  = port->shard->group;
-  PetscLogDouble  before = muon->bytes[0];
-  PetscInt        all[2];
-  MuonArray       whole;
-  PetscBool       ours;
+  const Muon           muon   = port->shard->muon;
+  const MuonWorkerGrid grid   = port->shard->group->grid;
+  MuonPortSum *const   sum    = port->sum;
+  PetscLogDouble       before = muon->bytes[0];
+  PetscInt             all[2];
+  MuonArray            whole;
+  PetscBool            ours;
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetGradientMemory(port->shard->layer, &whole, &ours));
@@ -32,12 +33,12 @@ static PetscErrorCode MuonPortSum_Private(MuonPort *port, const MuonArray *packe
     PetscCall(MuonArrayZero(packed));
     whole = *packed;
   }
-  PetscCall(MuonArrayOnHost(&whole, PETSC_TRUE, &port->staged[0]));
-  PetscCall(MuonArrayOnHost(&port->mean, PETSC_FALSE, &port->staged[1]));
-  PetscCall(MuonRowsSumStart(group->grid->inside, group->home, MuonPortRanges_Private(port, all), group->grid->share, &port->staged[0], packed, &port->staged[1], port->counts, &muon->bytes[0], &port->request));
-  if (group->home >= 0) muon->bytes[1] += muon->bytes[0] - before;
-  if (whole.memory == MUON_HOST) port->staged[0].data = NULL;
-  if (port->mean.memory == MUON_HOST) port->staged[1].data = NULL;
+  PetscCall(MuonArrayOnHost(&whole, PETSC_TRUE, &port->sum->staged[0]));
+  PetscCall(MuonArrayOnHost(&port->mean, PETSC_FALSE, &port->sum->staged[1]));
+  PetscCall(MuonRowsSumStart(grid->inside, port->home, MuonPortRanges_Private(port, all), grid->share, &sum->staged[0], packed, &sum->staged[1], sum->counts, &muon->bytes[0], &sum->request));
+  if (port->home >= 0) muon->bytes[1] += muon->bytes[0] - before;
+  if (whole.memory == MUON_HOST) port->sum->staged[0].data = NULL;
+  if (port->mean.memory == MUON_HOST) port->sum->staged[1].data = NULL;
   if (whole.data != packed->data) PetscCall(MuonLayerRestoreGradientMemory(port->shard->layer, &whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -45,9 +46,9 @@ static PetscErrorCode MuonPortSum_Private(MuonPort *port, const MuonArray *packe
 static PetscErrorCode MuonPortSumWait_Private(MuonPort *port)
 {
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Wait(&port->request, MPI_STATUS_IGNORE));
-  if (port->staged[1].data != NULL) PetscCall(MuonArrayOffHost(&port->mean, PETSC_TRUE, &port->staged[1]));
-  PetscCall(MuonArrayDestroy(&port->staged[0]));
+  PetscCallMPI(MPI_Wait(&port->sum->request, MPI_STATUS_IGNORE));
+  if (port->sum->staged[1].data != NULL) PetscCall(MuonArrayOffHost(&port->mean, PETSC_TRUE, &port->sum->staged[1]));
+  PetscCall(MuonArrayDestroy(&port->sum->staged[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -61,12 +62,12 @@ static PetscErrorCode MuonPortBeginSum_Private(MuonPort *port)
     PetscCall(MuonWorkerBeginSum_Private(port->shard->muon, port->shard));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (port->packed.data == NULL) {
+  if (port->sum->packed.data == NULL) {
     whole        = MuonLayerGetWholeShape(port->shard->layer);
     whole.memory = MUON_HOST;
-    PetscCall(MuonArrayCreate(&whole, whole.precision, &port->packed));
+    PetscCall(MuonArrayCreate(&whole, whole.precision, &port->sum->packed));
   }
-  PetscCall(MuonPortSum_Private(port, &port->packed));
+  PetscCall(MuonPortSum_Private(port, &port->sum->packed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -74,9 +75,9 @@ static PetscErrorCode MuonPortBeginSum_Private(MuonPort *port)
 static MuonPort *MuonGetSummed_Private(Muon muon, PetscInt l)
 {
   const MuonLayer layer = muon->active[l];
-  MuonPort       *port  = layer->ready != NULL ? ((MuonShard *)layer->shard)->port : NULL;
+  MuonPort       *port  = layer->driver->ready != NULL ? MuonShardOf(layer)->port : NULL;
 
-  return port != NULL && (port->shard->group->rests || (port->shard->group->depth > 1 && port->mean.data == NULL)) ? NULL : port;
+  return port != NULL && (MuonGroupRests(port->shard->group) || (port->shard->group->depth > 1 && port->mean.data == NULL)) ? NULL : port;
 }
 
 /*
@@ -86,7 +87,7 @@ static MuonPort *MuonGetSummed_Private(Muon muon, PetscInt l)
 */
 PetscErrorCode MuonPortReady_Private(MuonLayer layer)
 {
-  const MuonShard *shard = (const MuonShard *)layer->shard;
+  const MuonShard *shard = MuonShardOf(layer);
   MuonPort        *port  = shard->port;
   Muon             muon  = shard->muon;
 
@@ -113,7 +114,7 @@ static PetscErrorCode MuonPortAverage_Private(MuonPort *port)
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Exchange, muon, 0, 0, 0));
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
-  if (port->request == MPI_REQUEST_NULL) {
+  if (port->sum->request == MPI_REQUEST_NULL) {
     shape        = MuonLayerGetWholeShape(port->shard->layer);
     shape.memory = MUON_HOST;
     PetscCall(MuonWorkspaceGetArray(muon->work, &shape, shape.precision, &packed));
@@ -153,7 +154,7 @@ PetscErrorCode MuonDropSums_Private(Muon muon)
   PetscBool some = PETSC_FALSE, same;
 
   PetscFunctionBegin;
-  for (PetscInt l = 0; l < muon->nactive && muon->nshards > 0; l++) some = muon->active[l]->ready != NULL ? PETSC_TRUE : some; /* of a group that rests, too: a reset of one rank is an error */
+  for (PetscInt l = 0; l < muon->nactive && muon->nshards > 0; l++) some = muon->active[l]->driver->ready != NULL ? PETSC_TRUE : some; /* of a group that rests, too: a reset of one rank is an error */
   if (some == PETSC_FALSE || (muon->objective != NULL && muon->computing == PETSC_FALSE)) PetscFunctionReturn(PETSC_SUCCESS);
   /* What some ranks began all must end */
   PetscCall(MuonMeet_Private(muon, MUON_CALL_RESET, 0, &same, &most));
@@ -165,9 +166,9 @@ PetscErrorCode MuonDropSums_Private(Muon muon)
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];
 
-    if (shard->port->request != MPI_REQUEST_NULL) PetscCall(MuonPortSumWait_Private(shard->port));
-    if (shard->round->begun) PetscCall(MuonExchangeReduceEnd(shard->group->exchange));
-    for (PetscInt k = 0; k < shard->group->nshards && shard->round->begun; k++) shard->group->shard[k].round->begun = PETSC_FALSE;
+    if (shard->port->sum != NULL && shard->port->sum->request != MPI_REQUEST_NULL) PetscCall(MuonPortSumWait_Private(shard->port));
+    if (shard->port->begun) PetscCall(MuonExchangeReduceEnd(shard->group->exchange));
+    for (PetscInt k = 0; k < shard->group->nshards && shard->port->begun; k++) shard->group->shard[k].port->begun = PETSC_FALSE;
   }
   MuonForgetReady_Private(muon);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -177,7 +178,7 @@ PetscErrorCode MuonPortGather_Private(const MuonPort *port, const MuonArray *who
 {
   const Muon      muon   = port->shard->muon;
   const MuonGroup group  = port->shard->group;
-  const MuonArray rows   = MuonGroupIsAway(group) ? *whole : MuonShardPart(port->shard, whole);
+  const MuonArray rows   = MuonPortServes(port) ? MuonShardPart(port->shard, whole) : *whole;
   PetscLogDouble  before = muon->bytes[0];
   PetscInt        all[2];
   MuonArray       packed;
@@ -188,8 +189,8 @@ PetscErrorCode MuonPortGather_Private(const MuonPort *port, const MuonArray *who
   PetscCall(PetscLogEventBegin(MUON_Exchange, muon, 0, 0, 0));
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
   PetscCall(MuonWorkspaceGetArray(muon->work, whole, whole->precision, &packed));
-  PetscCall(MuonRowsGather(group->grid->inside, group->home, MuonPortRanges_Private(port, all), &rows, whole, &packed, &muon->bytes[0]));
-  if (group->home >= 0) muon->bytes[1] += muon->bytes[0] - before;
+  PetscCall(MuonRowsGather(group->grid->inside, port->home, MuonPortRanges_Private(port, all), &rows, whole, &packed, &muon->bytes[0]));
+  if (port->home >= 0) muon->bytes[1] += muon->bytes[0] - before;
   PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscCall(PetscLogEventEnd(MUON_Exchange, muon, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);

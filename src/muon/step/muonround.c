@@ -1,4 +1,5 @@
 #include "muonstep.h"
+#include "../../kernels/dense/muonpanels.h"
 
 /* The way up of round[0] */
 static PetscErrorCode MuonSend_Private(Muon muon, MuonGroup group, MuonStatus *status)
@@ -12,7 +13,7 @@ static PetscErrorCode MuonSend_Private(Muon muon, MuonGroup group, MuonStatus *s
     shard->round->sent      = shard->up;
   }
   PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_UP, MuonGroupStep(muon, group)));
-  PetscCall((*group->ops->workers)(muon, group, status));
+  PetscCall((*group->up->send)(muon, group, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -31,11 +32,11 @@ static PetscErrorCode MuonBeginRound_Private(Muon muon, MuonGroup group, MuonSta
 PetscErrorCode MuonBegin_Private(Muon muon)
 {
   PetscFunctionBegin;
-  muon->pending = muon->step;
+  muon->rounds->pending = muon->step;
   for (PetscInt g = 0; g < muon->ngroups; g++) {
-    if (muon->group[g]->depth > 1) PetscCall(MuonBeginRound_Private(muon, muon->group[g], &muon->sending));
+    if (muon->group[g]->depth > 1) PetscCall(MuonBeginRound_Private(muon, muon->group[g], &muon->rounds->sending));
   }
-  muon->underway = PETSC_TRUE;
+  muon->rounds->underway = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -58,7 +59,7 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
   }
   PetscCall(PetscLogEventEnd(MUON_Momentum, muon, 0, 0, 0));
   if (group->depth == 1) PetscCall(MuonBeginRound_Private(muon, group, status));
-  else if (skips == PETSC_FALSE && muon->pending >= 0 && muon->underway == PETSC_FALSE) PetscCall(MuonSend_Private(muon, group, &muon->sending));
+  else if (skips == PETSC_FALSE && muon->rounds->pending >= 0 && muon->rounds->underway == PETSC_FALSE) PetscCall(MuonSend_Private(muon, group, &muon->rounds->sending));
   for (PetscInt k = 0; k < group->nshards && skips == PETSC_FALSE; k++) PetscCall(MuonLayerRestoreGradientMemory(group->shard[k].layer, &MuonShardNext(&group->shard[k])->gradient));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -70,15 +71,15 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
      for all shards      MuonBeginSums        gradients of the ranks of a worker -> G
      for all groups      MuonWorkers
        for its shards      MuonWorkerMomentum   T = beta M + gradient_weight G
-       {workers}           MuonWorkerEncode     R = C(T - estimate), as [send] says -> MuonExchangeMove(); or sums of T begin
+       {up}                MuonWorkerEncode     R = C(T - estimate), as [send] says -> MuonExchangeMove(); or sums of T begin
      for all groups      {servers}
        for owned shards    MuonServerAggregate  sum of R -> [serve] -> momentum -> input of the LMO
-                           MuonServerStep       Xnew by MuonLayerStepMany(): the layer's optimizer and LMO
-                           MuonServerEncode     S = C(Xnew - W) -> MuonExchangeMove()
+                           MuonLayerStepMany    Xnew: the layer's optimizer and LMO
+         {down}            MuonServerEncode     S = C(Xnew - W) -> MuonExchangeMove()
      on all ranks        MuonReduceStatus     one record a rank: applied everywhere or nowhere
-     for all shards      MuonCommit           [commit], M = T, {commit}: W += S
+     for all shards      MuonCommit           [commit], M = T, {down}: W += S
 
-   With depth 2 (-muon_delay) {workers} follow the commit, MuonBegin(), and {servers} are those of the next step: T, which
+   With depth 2 {up} follows the commit, MuonBegin(), and {servers} are those of the next step: T, which
    is known to be finite, rate, decay and seeds wait with the round. Where the next step is refused its gradients are left
    out, and the round is sent again.
 
@@ -92,6 +93,7 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
   PetscInt        first = muon->nactive, count = 0;
   PetscBool       given;
   MuonMark        none;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   /* An error of an earlier step may have left scratch in use */
@@ -103,28 +105,34 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
   /* The first layer without a gradient */
   for (PetscInt l = muon->nactive - 1; l >= 0; l--) {
     PetscCall(MuonLayerIsGradientProvided(muon->active[l], &given));
-    if (given || ((const MuonShard *)muon->active[l]->shard)->group->rests) continue;
+    if (given || MuonGroupRests(MuonShardOf(muon->active[l])->group)) continue;
     first = l;
     count++;
   }
   record->missing = count > 0 && count == muon->nactive ? -1 : (double)first;
   for (PetscInt l = 0; l < muon->nactive; l++) {
-    if (((const MuonShard *)muon->active[l]->shard)->port->ready > 1) record->missing = (double)(muon->nactive + 1 + l);
+    if (MuonShardOf(muon->active[l])->port->ready > 1) record->missing = (double)(muon->nactive + 1 + l);
   }
   PetscCall(MuonBeginSums_Private(muon));
   MuonTryAddons(muon, begin, muon, record);
   PetscCall(MuonExchangeBegin(muon->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step)); /* which carries the status, whether or not it carries shards */
   PetscCall(MuonClipWorker_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonWorkers_Private(muon, muon->group[g], record, &status));
-  MuonStatusMerge(muon->sending, &status);
-  muon->sending  = MUON_STATUS_OK;
-  muon->underway = PETSC_FALSE; /* each group waits for its own */
+  MuonStatusMerge(muon->rounds->sending, &status);
+  muon->rounds->sending  = MUON_STATUS_OK;
+  muon->rounds->underway = PETSC_FALSE; /* each group waits for its own */
   MuonNextPhase(muon, status);
   PetscCall(MuonClipServers_Private(muon, &status));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
+    const MuonGroup group = muon->group[g];
+
     MuonNextPhase(muon, status);
-    if (MuonGroupSkips(muon->group[g]) || MuonGroupStep(muon, muon->group[g]) < 0) continue;
-    PetscCall((*muon->group[g]->ops->servers)(muon, muon->group[g], record, &status));
+    if (MuonGroupSkips(group) || MuonGroupStep(muon, group) < 0) continue;
+    PetscCall(MuonExchangeMoveEnd(group->exchange));
+    if (group->up->arrays && group->server == NULL) MuonKernelSetProgress(MuonExchangeProgress, group->exchange);
+    ierr = (*group->ops->servers)(muon, group, record, &status);
+    MuonKernelSetProgress(NULL, NULL);
+    PetscCall(ierr);
   }
   MuonNoteStatus(muon, NULL, status);
   if (failed == PETSC_FALSE) record->status = (double)status;
@@ -143,24 +151,30 @@ static PetscErrorCode MuonMeasureUpdate_Private(Muon muon, MuonShard *shard)
   const double entries = (double)MuonLayerEntries(shard->layer);
 
   PetscFunctionBegin;
-  shard->layer->updaterms = -1;
+  shard->layer->driver->updaterms = -1;
   if (shard->round->info.measure == PETSC_FALSE || entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (shard->port->ranges != NULL) {
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &shard->round->info.squares, 1, MPI_DOUBLE, MPI_SUM, shard->group->grid->inside));
     muon->bytes[0] += sizeof(shard->round->info.squares);
   }
-  shard->layer->updaterms = PetscSqrtReal((PetscReal)(shard->round->info.squares / entries));
+  shard->layer->driver->updaterms = PetscSqrtReal((PetscReal)(shard->round->info.squares / entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
 {
+  MuonArray whole;
+
   PetscFunctionBegin;
-  if (MuonGroupIsAway(shard->group)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonPortServes(shard->port) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscTryTypeMethod(muon, commit, shard);
   PetscCall(MuonCompressorCommit(shard->round->sent));
   if (shard->M.data != NULL && muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) MuonArraySwap(&shard->M, &shard->Mnew);
-  PetscCall((*shard->group->ops->commit)(muon, shard));
+  if (shard->group->down->arrays == PETSC_FALSE || MuonShardOwns(shard)) {
+    PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole));
+    PetscCall(MuonShardMove_Private(muon, shard, &shard->round->info, &whole));
+    PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole));
+  }
   if (MuonShardOwns(shard) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCompressorCommit(shard->down));
   PetscTryTypeMethod(shard->layer, commit);
@@ -173,7 +187,8 @@ static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
 /* The gradient of a layer was used; where the step is taken, T of it is kept */
 static PetscErrorCode MuonEndGradient_Private(MuonShard *shard, PetscBool taken)
 {
-  MuonArray *kept = MuonShardKept(shard);
+  MuonArray *kept  = MuonShardKept(shard);
+  MuonRound *round = MuonShardNext(shard);
 
   PetscFunctionBegin;
   if (taken && kept != &shard->M && shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER && shard->M.data != NULL) {
@@ -181,42 +196,13 @@ static PetscErrorCode MuonEndGradient_Private(MuonShard *shard, PetscBool taken)
 
     form.stream.step = (uint32_t)shard->muon->step;
     form.stream.sender |= (uint32_t)shard->group->grid->worker;
-    (void)MuonPackedSet(&form, &MuonShardNext(shard)->T, 0, 0, &shard->M);
+    (void)MuonPackedSet(&form, &round->T, 0, 0, &shard->M);
   }
-  if (taken && kept->data != NULL) {
-    if (MuonShardNext(shard)->in_place) PetscCall(MuonLayerSwapGradientMemory(shard->layer, kept));
-    else MuonArraySwap(kept, &shard->Tnew);
+  if (taken && kept != NULL) {
+    if (round->T.data != round->Tnew.data) PetscCall(MuonLayerSwapGradientMemory(shard->layer, kept)); /* T is in the gradient's */
+    else MuonArraySwap(kept, &round->Tnew);
   }
   PetscCall(MuonLayerInvalidateGradient(shard->layer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Owners send a group's new weights uncompressed to the other workers, and these to all their ranks; group by group on all ranks */
-static PetscErrorCode MuonSpreadWeights_Private(Muon muon, MuonGroup group)
-{
-  const PetscBool spread = MuonGroupSendsArrays(group, 1) && MuonGroupIsAway(group) == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
-  MuonArray      *whole;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(group->nshards, &whole));
-  for (PetscInt k = 0; k < group->nshards && spread; k++) {
-    MuonShard *shard = &group->shard[k];
-    MuonArray  W;
-
-    PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole[k]));
-    W = MuonShardPart(shard, &whole[k]);
-    PetscCall(MuonExchangeArraysBegin(group->exchange, MUON_EXCHANGE_DOWN, MuonShardNumber(shard), &W, NULL));
-  }
-  if (spread) PetscCall(MuonExchangeReduceEnd(group->exchange));
-  for (PetscInt k = 0; k < group->nshards; k++) {
-    MuonShard *shard = &group->shard[k];
-
-    if (spread == PETSC_FALSE && shard->port->whole == PETSC_FALSE) continue;
-    if (spread == PETSC_FALSE) PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole[k]));
-    PetscCall(MuonPortGather_Private(shard->port, &whole[k]));
-    PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole[k]));
-  }
-  PetscCall(PetscFree(whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -226,10 +212,10 @@ PetscErrorCode MuonCommit_Private(Muon muon, PetscBool *ok)
   if (*ok) MuonTryAddons(muon, committing, muon, ok);
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonGroup       group = muon->group[g];
-    const PetscBool taken = *ok && group->rests == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE, moves = taken && MuonGroupStep(muon, group) >= 0 ? PETSC_TRUE : PETSC_FALSE;
+    const PetscBool taken = *ok && MuonGroupRests(group) == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE, moves = taken && MuonGroupStep(muon, group) >= 0 ? PETSC_TRUE : PETSC_FALSE;
 
     for (PetscInt k = 0; k < group->nshards && moves; k++) PetscCall(MuonCommitShard_Private(muon, &group->shard[k]));
-    if (moves) PetscCall(MuonSpreadWeights_Private(muon, group));
+    if (moves) PetscCall(MuonGroupSpread_Private(group));
     for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonEndGradient_Private(&group->shard[k], taken));
   }
   MuonTryAddons(muon, end, muon, *ok);

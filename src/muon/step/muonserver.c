@@ -7,53 +7,6 @@
    The server's half of a step on one shard: sum -> aggregate -> momentum -> LMO -> message.
 */
 
-/*
-   The messages of all workers times their weights, added in the order of workers. The sum is scratch, so that messages need not
-   be checked before
-*/
-static PetscErrorCode MuonServerSumMessages_Private(MuonShard *shard, const MuonArray *sum, MuonStatus *status)
-{
-  const double *const weight = shard->group->grid->weight;
-
-  PetscFunctionBegin;
-  for (PetscInt j = 0; j < shard->group->exchange->nworkers; j++) {
-    const unsigned char *message;
-    size_t               bytes;
-    MuonStatus           received;
-    PetscBool            valid;
-
-    PetscCall(MuonExchangeGet(shard->group->exchange, MUON_EXCHANGE_UP, (PetscMPIInt)j, MuonShardNumber(shard), &bytes, &message, &received));
-    if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
-      valid = (PetscMPIInt)j == shard->group->exchange->worker && shard->round->up_own.bytes > 0 ? PETSC_TRUE : PETSC_FALSE;
-      if (valid) PetscCall(MuonCompressorDecodeValidated(shard->round->sent, &shard->round->up_own, j > 0 ? PETSC_TRUE : PETSC_FALSE, weight != NULL ? weight[j] : 1, sum));
-      else PetscCall(MuonCompressorDecodeArray(shard->round->sent, j > 0 ? PETSC_TRUE : PETSC_FALSE, weight != NULL ? weight[j] : 1, bytes, message, sum, &valid));
-      if (valid && j == 0 && weight != NULL) MuonArrayAxpby(weight[0], sum, 0, sum); /* what is not added takes no factor */
-      if (valid == PETSC_FALSE) received = MUON_STATUS_CORRUPT;
-    }
-    MuonStatusMerge(received, status);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonServerSum_Private(MuonShard *shard, const MuonArray *sum, MuonStatus *status)
-{
-  PetscFunctionBegin;
-  if (MuonShardIsDirect(shard)) MuonArrayAxpby(1, &shard->round->T, 0, sum);
-  else if (shard->group->mode == MUON_EXCHANGE_MODE_GATHER && MuonGroupSendsArrays(shard->group, 0) == PETSC_FALSE) PetscCall(MuonServerSumMessages_Private(shard, sum, status));
-  else PetscCall(MuonExchangeReduceWait(shard->group->exchange, MuonShardNumber(shard)));
-  if (MuonGroupSendsArrays(shard->group, 0) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLogEventBegin(MUON_Aggregate, shard->muon, 0, 0, 0));
-  for (PetscMPIInt j = 0; j < shard->group->exchange->nworkers; j++) {
-    const double *const weight = shard->group->grid->weight;
-    MuonArray           one;
-
-    one = MuonExchangeGatherGet(shard->group->exchange, MuonShardNumber(shard), j);
-    MuonArrayAxpby(weight != NULL ? weight[j] : 1, &one, j > 0 ? 1 : 0, sum);
-  }
-  PetscCall(PetscLogEventEnd(MUON_Aggregate, shard->muon, 0, 0, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether other work than the momentum, between the sum and the LMO, overwrites the sum */
 static PetscBool MuonServerChangesSum_Private(Muon muon, const MuonShard *shard)
 {
@@ -175,83 +128,20 @@ PetscErrorCode MuonServerAggregate_Private(Muon muon, MuonShard *shard, MuonArra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The checksum of a server's result; if every rank computes it, it must be the same on each */
-static void MuonHashReplica_Private(const MuonShard *shard, size_t bytes, const void *data)
+PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonArray *Xnew, const MuonArray *W, MuonStatus *status)
 {
-  if (shard->layer->owner < 0 && shard->muon->nested == NULL) shard->group->replica = (unsigned int)MuonWireCRC32C((uint32_t)shard->group->replica, (const unsigned char *)data, bytes);
-}
-
-/*
-   The step as a message. No entry of D exceeds 1, so that it is known before the commit whether the new weights are finite
-*/
-static PetscErrorCode MuonServerEncodeStep_Private(Muon muon, MuonShard *shard, const MuonArray *input, const MuonArray *W, MuonRecord *record, MuonStatus *status)
-{
-  MuonLayerStepInfo *info    = &shard->round->info;
-  MuonStatus         stepped = MUON_STATUS_OK;
-  double             reach;
-  size_t             most, bytes;
-  unsigned char     *to;
-
   PetscFunctionBegin;
-  PetscCall(MuonLayerGetMaxStepBytes(shard->layer, &most));
-  PetscCall(MuonExchangeReserve(shard->group->exchange, MUON_EXCHANGE_DOWN, MuonShardNumber(shard), most, &to));
-  PetscCall(MuonLayerEncodeStep(shard->layer, info, input, most, to, &bytes, &stepped));
-  reach = info->radius * (shard->layer->step == MUON_STEP_SHARP ? info->dual : 1);
-  if (stepped == MUON_STATUS_OK && !(fmax(info->cautious ? 1 : 0, fabs(1 - info->rate * info->decay)) * MuonArrayKernels(W)->MaxAbs(W->len, W->count, W->data, W->ld) + reach <= (W->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX)))
-    stepped = MUON_STATUS_NANORINF;
-  MuonStatusMerge(stepped, status);
-  if (stepped != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonExchangeAdvance(shard->group->exchange, MUON_EXCHANGE_DOWN, MuonShardNumber(shard), bytes));
-  MuonHashReplica_Private(shard, bytes, to);
-  if (MuonShardCounts(shard)) record->dual += info->dual;
-  if (info->measure) {
-    const MuonLayerStepInfo unit = {info->step, 1, 0, 0, 0, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
-    MuonArray               update;
-    MuonMark                mark;
-
-    /* The step of rate 1 from zero */
-    PetscCall(MuonWorkspaceMark(muon->work, &mark));
-    PetscCall(MuonWorkspaceGetArray(muon->work, W, W->precision, &update));
-    PetscCall(MuonArrayZero(&update));
-    PetscCall(MuonLayerDecodeStep(shard->layer, &unit, bytes, to, &update));
-    info->squares = MuonLayerSumSquares(&update);
-    PetscCall(MuonWorkspaceRelease(muon->work, &mark));
-  }
+  if (shard->round->change.data != NULL) PetscCall(MuonRoundsCorrect_Private(shard, Xnew, W, status));
+  if (*status == MUON_STATUS_OK) PetscCall((*shard->group->down->tell)(muon, shard, Xnew, W, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The message of the new weights, or of the step; only their status if nothing is sent down */
-PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonArray *Xnew, const MuonArray *W, MuonStatus *status)
+/* Memory for new weights, or for a step; which it is may have changed since the last one */
+static PetscErrorCode MuonGetNew_Private(MuonShard *shard, const MuonArray *like)
 {
-  MuonExchange       exchange = shard->group->exchange;
-  MuonCompressorCost cost;
-  size_t             most, bytes;
-  unsigned char     *to;
-  MuonArray          host;
-
   PetscFunctionBegin;
-  if (shard->round->change.data != NULL) PetscCall(MuonLateCorrect_Private(shard, Xnew, W, status));
-  if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (shard->group->no_downlink) {
-    if (shard->layer->owner >= 0 || exchange->nworkers == 1) PetscFunctionReturn(PETSC_SUCCESS);
-    /* A step says nothing of the weights that it is taken from */
-    if (shard->round->step.data != NULL) PetscCall(MuonLayerHashWeights(shard->layer, -1, &shard->group->replica));
-    PetscCall(MuonArrayOnHost(Xnew, PETSC_TRUE, &host));
-    MuonHashReplica_Private(shard, MuonArrayBytes(&host), host.data);
-    PetscCall(MuonArrayOffHost(Xnew, PETSC_FALSE, &host));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MuonCompressorSetStep(shard->down, (PetscInt)MuonGroupStep(muon, shard->group)));
-  PetscCall(MuonCompressorGetMaxBytesOf(shard->down, Xnew, &most));
-  PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_DOWN, MuonShardNumber(shard), most, &to));
-  PetscCall(MuonCompressorEncodeArray(shard->down, Xnew, shard->down->assignment ? NULL : W, most, to, &bytes, muon->count_entropy, &cost, &shard->round->down_got));
-  MuonStatusMerge(shard->down->status, status);
-  if (shard->down->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  /* What lies in the exchange may move, and is checked as it comes */
-  if (shard->round->down_got.data != shard->round->down_got.buffer) shard->round->down_got.bytes = 0;
-  else MuonCountMessage_Private(muon, shard->group, shard, 1, MuonShardOwns(shard), &cost);
-  PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_DOWN, MuonShardNumber(shard), bytes));
-  MuonHashReplica_Private(shard, bytes, to);
+  if (shard->Xnew.precision != like->precision) PetscCall(MuonArrayDestroy(&shard->Xnew));
+  if (shard->Xnew.data == NULL) PetscCall(MuonArrayCreate(like, like->precision, &shard->Xnew));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -268,52 +158,49 @@ static PetscErrorCode MuonPlaceStep_Private(MuonShard *shard, const MuonArray *i
   shard->round->step = MuonArrayLike(&state, state.precision, G.data);
   PetscCall(MuonLayerRestoreGradientMemory(shard->layer, &G));
   if (ours && shard->round->step.data != input->data && (used || shard->round->step.data != shard->round->T.data)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (shard->D.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->D));
-  shard->round->step = shard->D;
+  PetscCall(MuonGetNew_Private(shard, &state));
+  shard->round->step = shard->Xnew;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* *whole is borrowed until MuonLayerRestoreWeightsMemory() */
-typedef struct {
-  MuonArray whole, W;
-} MuonShardWeights;
-
-PetscErrorCode MuonServerStep_Private(Muon muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonRecord *record, MuonStatus *status)
+PetscErrorCode MuonServerPrepare_Private(Muon muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonArray weights[])
 {
-  MuonShardWeights *weights;
-
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n, &weights));
   for (PetscInt k = 0; k < n; k++) {
-    PetscCall(MuonLayerGetWeightsMemory(shard[k]->layer, PETSC_FALSE, &weights[k].whole));
-    weights[k].W               = MuonShardPart(shard[k], &weights[k].whole);
-    task[k].X                  = MuonShardServerWeights(shard[k], &weights[k].W);
-    shard[k]->round->step.data = NULL;
+    MuonRound *round = shard[k]->round;
+    MuonArray  W;
+
+    PetscCall(MuonLayerGetWeightsMemory(shard[k]->layer, PETSC_FALSE, &weights[k]));
+    W                = MuonShardPart(shard[k], &weights[k]);
+    round->step.data = NULL;
     if (MuonShardTakes(shard[k])) PetscCall(MuonPlaceStep_Private(shard[k], &task[k].G));
-    else if (shard[k]->group->no_downlink && shard[k]->Xnew.data == NULL) PetscCall(MuonArrayCreate(&weights[k].W, weights[k].W.precision, &shard[k]->Xnew));
-    task[k].Xnew = shard[k]->Xnew;
+    else if (shard[k]->group->down->messages == PETSC_FALSE) PetscCall(MuonGetNew_Private(shard[k], &W));
+    task[k].layer  = shard[k]->layer;
+    task[k].status = MUON_STATUS_OK;
+    task[k].info   = round->info;
+    task[k].X      = MuonShardServerWeights(shard[k], &W);
+    task[k].D      = round->step;
+    task[k].Xnew   = shard[k]->Xnew;
+    if (!task[k].Xnew.data && !task[k].D.data && MuonShardSendsStep(shard[k]) == PETSC_FALSE) PetscCall(MuonWorkspaceGetArray(muon->work, &W, W.precision, &task[k].Xnew));
   }
-  if (MuonShardSendsStep(shard[0])) { /* and is alone */
-    PetscCall(MuonServerEncodeStep_Private(muon, shard[0], &task[0].G, &weights[0].W, record, status));
-    MuonNoteStatus(muon, shard[0]->layer, *status);
-  } else {
-    for (PetscInt k = 0; k < n; k++) {
-      task[k].D = shard[k]->round->step;
-      if (!task[k].Xnew.data && !task[k].D.data) PetscCall(MuonWorkspaceGetArray(muon->work, &weights[k].W, weights[k].W.precision, &task[k].Xnew));
-      task[k].layer  = shard[k]->layer;
-      task[k].status = MUON_STATUS_OK;
-      task[k].info   = shard[k]->round->info;
-    }
-    PetscCall(MuonLayerStepMany(n, task));
-    for (PetscInt k = 0; k < n; k++) {
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonServerFinish_Private(Muon muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonArray weights[], MuonRecord *record, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) {
+    const MuonArray W = MuonShardPart(shard[k], &weights[k]);
+
+    if (MuonShardSendsStep(shard[k])) PetscCall(MuonServerEncodeStep_Private(muon, shard[k], &task[k].G, &W, record, status));
+    else {
       if (task[k].status == MUON_STATUS_OK && MuonShardCounts(shard[k])) record->dual += task[k].info.dual;
       shard[k]->round->info = task[k].info;
       MuonStatusMerge(task[k].status, status);
-      if (*status == MUON_STATUS_OK) PetscCall(MuonServerEncode_Private(muon, shard[k], task[k].D.data ? &task[k].D : &task[k].Xnew, &weights[k].W, status));
-      MuonNoteStatus(muon, shard[k]->layer, *status);
+      if (*status == MUON_STATUS_OK) PetscCall(MuonServerEncode_Private(muon, shard[k], task[k].D.data ? &task[k].D : &task[k].Xnew, &W, status));
     }
+    MuonNoteStatus(muon, shard[k]->layer, *status);
+    PetscCall(MuonLayerRestoreWeightsMemory(shard[k]->layer, PETSC_FALSE, &weights[k]));
   }
-  for (PetscInt k = 0; k < n; k++) PetscCall(MuonLayerRestoreWeightsMemory(shard[k]->layer, PETSC_FALSE, &weights[k].whole));
-  PetscCall(PetscFree(weights));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

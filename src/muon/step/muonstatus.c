@@ -38,7 +38,7 @@ static PetscErrorCode MuonFindFailed_Private(Muon muon, const MuonRecord *record
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPIU_INT64, MPI_MIN, PetscObjectComm((PetscObject)muon)));
   muon->bytes[0] += sizeof(first);
   if (first == none) PetscFunctionReturn(PETSC_SUCCESS);
-  if (worst == MUON_STATUS_LMO || (worst == MUON_STATUS_NANORINF && first / places >= muon->size)) muon->pending = -1; /* no gradient of this step is to blame, and the round would fail again */
+  if (worst == MUON_STATUS_LMO || (worst == MUON_STATUS_NANORINF && first / places >= muon->size)) muon->rounds->pending = -1; /* no gradient of this step is to blame, and the round would fail again */
   place              = first % places;
   muon->failed.rank  = (PetscMPIInt)(first / places % muon->size);
   muon->failed.layer = place < LAYERS ? NULL : muon->active[place - LAYERS];

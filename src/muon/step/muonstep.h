@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "../plan/muonplan.h"
+#include "../round/muonround.h"
 
 /* State of a shard, when owners are known; later choices that do not fit it */
 PETSC_INTERN void           MuonShardSetForm_Private(Muon, const MuonShard *);
@@ -18,6 +18,30 @@ PETSC_INTERN PetscErrorCode MuonRound_Private(Muon, MuonRecord *, PetscBool *ok,
 PETSC_INTERN PetscErrorCode MuonCommit_Private(Muon, PetscBool *ok);
 /* After a successful step: groups of depth 2 begin the round of its gradients */
 PETSC_INTERN PetscErrorCode MuonBegin_Private(Muon);
+/*
+   How T of a group comes to its servers, chosen at set-up: send() gives that of all shards to the exchange, which need not have arrived behind it; sum() adds
+   at the server what has come of one. arrays: what travels are arrays and no messages, which MPI progresses; sums: which it adds, too
+*/
+struct _MuonUpOps {
+  PetscBool arrays, sums;
+  PetscErrorCode (*send)(Muon, MuonGroup, MuonStatus *);
+  PetscErrorCode (*sum)(MuonShard *, const MuonArray *sum, MuonStatus *);
+};
+
+/*
+   How new weights come to the workers: tell() is given those of one shard and the workers' W; move() changes W at the commit, by Xnew if it is NULL. messages:
+   what the servers send before the commit; otherwise every rank or the owner has new weights. arrays: the owner sends them as they are behind it
+*/
+struct _MuonDownOps {
+  PetscBool messages, arrays;
+  PetscErrorCode (*tell)(Muon, MuonShard *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
+  PetscErrorCode (*move)(Muon, MuonShard *, const MuonLayerStepInfo *, const MuonArray *W);
+};
+/* Those of means; that of weights that every rank computes */
+PETSC_INTERN void           MuonGroupChooseWays_Private(MuonGroup);
+PETSC_INTERN PetscErrorCode MuonTell_Replicas(Muon, MuonShard *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
+/* Owners send a group's new weights uncompressed to the other workers, and these to all their ranks; group by group on all ranks */
+PETSC_INTERN PetscErrorCode MuonGroupSpread_Private(MuonGroup);
 /* A mean is formed of the messages, or the sums, of a group's workers */
 PETSC_INTERN const MuonGroupOps MuonGroupMean;
 /* Moves the messages up: with depth 1 they arrive here, otherwise by MuonExchangeMoveEnd() */
@@ -26,7 +50,6 @@ PETSC_INTERN PetscErrorCode MuonGroupMove_Private(MuonGroup, MuonStatus);
 /* Worker: gradient -> momentum T -> message, or the beginning of a sum over the workers */
 PETSC_INTERN PetscErrorCode MuonAddWeights_Private(const MuonShard *, double decay, const MuonArray *);
 PETSC_INTERN PetscErrorCode MuonWorkerMomentum_Private(Muon, MuonShard *, MuonRecord *, MuonStatus *);
-PETSC_INTERN PetscErrorCode MuonWorkerEncode_Private(Muon, MuonShard *, MuonStatus *);
 /* ... of T itself, before a step, if T is the gradient */
 PETSC_INTERN PetscErrorCode MuonWorkerBeginSum_Private(Muon, MuonShard *);
 PETSC_INTERN PetscErrorCode MuonShardReduceBegin_Private(MuonShard *, const MuonArray *T, const MuonArray *sum);
@@ -40,20 +63,18 @@ static inline PetscBool MuonShardIsDirect(const MuonShard *shard)
   const MuonGroup group = shard->group;
 
   if (group->grid->size > 1 || group->grid->nworkers > 1) return PETSC_FALSE;
-  if (group->mode != MUON_EXCHANGE_MODE_GATHER) return PETSC_TRUE;
-  return MuonShardSendsAsIs(shard);
+  return group->up->sums || MuonShardSendsAsIs(shard) ? PETSC_TRUE : PETSC_FALSE;
 }
 /* The commit adds the step to the weights in place: there is no other copy of the new ones */
 static inline PetscBool MuonShardTakes(const MuonShard *shard)
 {
   if (shard->round->change.data != NULL) return PETSC_FALSE; /* the correction looks at the new weights */
   if (shard->layer->step == MUON_STEP_SHARP && MuonBlocksCount_Private(&shard->layer->blocks) > 1) return PETSC_FALSE;
-  return shard->group->no_downlink && shard->group->assembly == NULL && shard->layer->ops->take != NULL ? PETSC_TRUE : PETSC_FALSE;
+  return shard->group->down->messages == PETSC_FALSE && shard->group->server == NULL && shard->layer->ops->take != NULL ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* A message up or down, which stays on this rank if it is the owner; one of an array that is not encoded */
-PETSC_INTERN void           MuonCountMessage_Private(Muon, const MuonGroup, MuonShard *, int down, PetscBool owns, const MuonCompressorCost *);
-PETSC_INTERN PetscErrorCode MuonCountDirect_Private(Muon, MuonShard *, int down);
+/* A message up or down, which stays on this rank if it is the owner */
+PETSC_INTERN void MuonCountMessage_Private(Muon, const MuonGroup, MuonShard *, int down, PetscBool owns, const MuonCompressorCost *);
 
 /*
    Sums of gradients that can begin before the step: when a gradient is ready; at the beginning of the round the others, and the
@@ -64,6 +85,8 @@ PETSC_INTERN PetscErrorCode MuonBeginSums_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonDropSums_Private(Muon);
 /* Writes the shard's new rows to whole weights, which may be the caller's memory */
 PETSC_INTERN PetscErrorCode MuonShardMove_Private(Muon, MuonShard *, MuonLayerStepInfo *, const MuonArray *whole);
+/* The messages of a group's servers, each of which a worker validates once, for the commit */
+PETSC_INTERN PetscErrorCode MuonGroupDeliver_Private(Muon, MuonGroup, MuonStatus *);
 /* Gathers the shards' rows to new weights on all ranks of a worker, if each has whole weights */
 PETSC_INTERN PetscErrorCode MuonPortGather_Private(const MuonPort *, const MuonArray *whole);
 
@@ -73,13 +96,19 @@ PETSC_INTERN PetscErrorCode MuonPortGather_Private(const MuonPort *, const MuonA
 PETSC_INTERN PetscErrorCode MuonServerSum_Private(MuonShard *, const MuonArray *sum, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonServerAggregate_Private(Muon, MuonShard *, MuonArray *input, MuonStatus *);
 PETSC_INTERN void           MuonServerGetGradient_Private(const MuonLayerStepInfo *, const MuonArray *M, const MuonArray *Mnew, const MuonArray *input, const MuonArray *gradient);
-/* New weights of n shards, and their messages; G of their tasks are given. The caller releases scratch */
-PETSC_INTERN PetscErrorCode MuonServerStep_Private(Muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonRecord *, MuonStatus *);
+/*
+   New weights of n shards, G of whose tasks is given: what their steps get, in scratch that the caller releases; and behind MuonLayerStepMany(), or in its place
+   where they are one that sends the step, the messages. weights are borrowed meanwhile
+*/
+PETSC_INTERN PetscErrorCode MuonServerPrepare_Private(Muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonArray weights[]);
+PETSC_INTERN PetscErrorCode MuonServerFinish_Private(Muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonArray weights[], MuonRecord *, MuonStatus *);
+/* The message of new weights; that of a step, which it computes */
 PETSC_INTERN PetscErrorCode MuonServerEncode_Private(Muon, MuonShard *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonServerEncodeStep_Private(Muon, MuonShard *, const MuonArray *input, const MuonArray *W, MuonRecord *, MuonStatus *);
 
 static inline PetscBool MuonShardSendsStep(const MuonShard *shard)
 {
-  return shard->downlink == MUON_DOWNLINK_STEP && shard->group->no_downlink == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+  return shard->downlink == MUON_DOWNLINK_STEP && shard->group->down->messages ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* A server of several ranks: blocks are assembled from the rows of a group's shards */
@@ -127,12 +156,3 @@ static inline double MuonCoupledDecay_Private(Muon muon, MuonLayer layer)
 PETSC_INTERN PetscErrorCode MuonReduceStatus_Private(Muon, const MuonRecord *, PetscBool *ok, PetscBool *differs);
 /* The text of a negative reason: what failed, and where */
 PETSC_INTERN PetscErrorCode MuonDescribeReason_Private(Muon, size_t, char[]);
-
-/* -muon_delay: checks for options that exclude it; adds to new weights the difference of their change to that of the previous round */
-PETSC_INTERN PetscErrorCode MuonLateCheck_Private(Muon);
-PETSC_INTERN PetscErrorCode MuonLateCorrect_Private(MuonShard *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
-/* The array that T of a successful step becomes: the momentum, if that is not packed, or, with depth 2, the array that is sent; otherwise without data */
-static inline MuonArray *MuonShardKept(MuonShard *shard)
-{
-  return shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER && shard->M.data && MuonArrayIsPacked(&shard->M) == 0 ? &shard->M : &shard->Tsent;
-}

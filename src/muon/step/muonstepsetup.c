@@ -66,34 +66,29 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
   MuonArray       whole, W = MuonShardWeightsShape(shard);
 
   PetscFunctionBegin;
-  if (MuonGroupIsAway(shard->group)) W = MuonArrayPart(&W, 0, 0, 0, MuonArrayColumns(&W));
+  if (MuonPortServes(shard->port) == PETSC_FALSE) W = MuonArrayPart(&W, 0, 0, 0, MuonArrayColumns(&W));
   if (shard->port->whole || (shard->port->ranges != NULL && layer->wholegradient)) PetscCall(MuonArrayCreate(&W, W.precision, &shard->port->mean));
   /*
      A sum of the gradients themselves begins when one is ready: over the ranks of a worker, or over the workers if nothing comes
      before
   */
-  if (shard->port->mean.data != NULL || shard->group->depth > 1 ||
-      (at_server && MuonGroupHasOwners(shard->group) && direct == PETSC_FALSE && shard->group->mode != MUON_EXCHANGE_MODE_GATHER && (shard->port->ranges == NULL || shard->group->grid->nworkers > 1)))
-    layer->ready = MuonPortReady_Private;
-  if (MuonGroupIsAway(shard->group)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (layer->keepsmomentum && (at_server == PETSC_FALSE || MuonShardOwns(shard))) PetscCall(MuonArrayCreate(&state, layer->state.kept, &shard->M));
-  if (shard->group->depth > 1 && MuonShardKept(shard) == &shard->Tsent) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Tsent));
-  if ((MuonGroupHasOwners(shard->group) && shard->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE && direct == PETSC_FALSE) || (MuonShardOwns(shard) && (shard->keep_sum || (shard->group->mode != MUON_EXCHANGE_MODE_GATHER && direct == PETSC_FALSE))))
+  if (shard->port->mean.data != NULL || shard->group->depth > 1 || (at_server && direct == PETSC_FALSE && shard->group->up->sums && (shard->port->ranges == NULL || shard->group->grid->nworkers > 1))) layer->driver->ready = MuonPortReady_Private;
+  if (MuonPortServes(shard->port) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (layer->driver->keepsmomentum && (at_server == PETSC_FALSE || MuonShardOwns(shard))) PetscCall(MuonArrayCreate(&state, layer->state.kept, &shard->M));
+  PetscCall(MuonRoundsSetUpState_Private(shard));
+  if ((shard->group->up->sums && direct == PETSC_FALSE && (MuonShardOwns(shard) || shard->group->exchange->mode == MUON_EXCHANGE_MODE_ALLREDUCE)) || (MuonShardOwns(shard) && MuonShardKeepsSum(shard)))
     PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
   if (MuonShardOwns(shard) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (layer->keepsmomentum && at_server) PetscCall(MuonArrayCreate(&state, layer->state.kept, &shard->Mnew));
+  if (layer->driver->keepsmomentum && at_server) PetscCall(MuonArrayCreate(&state, layer->state.kept, &shard->Mnew));
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &whole));
   W = MuonShardPart(shard, &whole);
   if (shard->down->assignment == PETSC_FALSE && shard->downlink == MUON_DOWNLINK_WEIGHTS) {
     PetscCall(MuonArrayCreate(&W, W.precision, &shard->X));
     MuonArrayAxpby(1, &W, 0, &shard->X);
   }
-  for (PetscInt k = 0; k < shard->group->depth && muon->delay_correction && shard->group->depth > 1; k++) {
-    PetscCall(MuonArrayCreate(&W, W.precision, &shard->round[k].change));
-  }
-  if (shard->X.data != NULL || (shard->group->no_downlink && MuonShardTakes(shard) == PETSC_FALSE)) PetscCall(MuonArrayCreate(&W, W.precision, &shard->Xnew));
+  if (shard->X.data != NULL || (shard->group->down->messages == PETSC_FALSE && MuonShardTakes(shard) == PETSC_FALSE)) PetscCall(MuonArrayCreate(&W, W.precision, &shard->Xnew));
   PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &whole));
-  layer->server = &shard->X;
+  layer->driver->server = &shard->X;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

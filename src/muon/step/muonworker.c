@@ -4,36 +4,6 @@
    The worker's half of a step: gradient -> momentum -> message or sum.
 */
 
-void MuonCountMessage_Private(Muon muon, const MuonGroup group, MuonShard *shard, int down, PetscBool owns, const MuonCompressorCost *cost)
-{
-  PetscLogDouble *bits   = muon->counted[down];
-  const PetscBool leaves = owns == PETSC_FALSE || (down == 0 && MuonGroupKeepsOwn(group) == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
-
-  if (muon->nested != NULL) return; /* nothing is sent but by the other optimizer */
-  if (leaves) bits[3] += cost->encoded;
-  if (leaves && shard != NULL) shard->round->figure[down] += cost->encoded / 8;
-  bits[0] += cost->paper;
-  bits[1] += cost->encoded;
-  if (muon->count_entropy) bits[2] += cost->entropy;
-}
-
-/* Of sums, and of arrays as they are, the entries alone count */
-PetscErrorCode MuonCountDirect_Private(Muon muon, MuonShard *shard, int down)
-{
-  const MuonArray      shape   = down ? MuonShardWeightsShape(shard) : MuonShardStateShape(shard);
-  const PetscLogDouble entries = (PetscLogDouble)MuonArrayEntries(&shape), bits = 8.0 * (PetscLogDouble)MuonArrayBytes(&shape);
-  MuonCompressorCost   cost = {32.0 * entries, bits, bits};
-  size_t               bytes;
-
-  PetscFunctionBegin;
-  if (MuonGroupSendsArrays(shard->group, down) == PETSC_FALSE && (down || shard->group->mode == MUON_EXCHANGE_MODE_GATHER)) {
-    PetscCall(MuonCompressorGetMaxBytesOf(down ? shard->down : shard->up, &shape, &bytes));
-    cost.encoded = 8.0 * (PetscLogDouble)bytes;
-  }
-  MuonCountMessage_Private(muon, shard->group, shard, down, MuonShardOwns(shard), &cost);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Z = beta M + gradient_weight G, for any precision of G; without data M and G are zero */
 PetscErrorCode MuonMixMomentum_Private(double beta, const MuonArray *M, double gradient_weight, const MuonArray *G, const MuonArray *Z, int *finite)
 {
@@ -81,7 +51,7 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
   MuonMark        mark;
 
   PetscFunctionBegin;
-  if (round->begun) PetscFunctionReturn(PETSC_SUCCESS);
+  if (shard->port->begun) PetscFunctionReturn(PETSC_SUCCESS);
   if (shard->port->mean.data != NULL) {
     ours = PETSC_FALSE;
     G    = shard->port->mean;
@@ -94,16 +64,15 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
   weight = at_worker ? round->info.gradient_weight * (MuonClipsLayer_Private(muon, layer) ? muon->clipfactor : 1) : 1;
   decay  = at_worker ? round->info.gradient_weight * MuonCoupledDecay_Private(muon, layer) : 0;
   /* Entries that are replaced are those that are not finite in the precision of the state */
-  usable          = G.precision == state.precision && (G.ld == G.len || shard->group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
-  usable          = G.data != NULL && (usable || (at_worker == PETSC_FALSE && muon->nan != MUON_NAN_ZERO && MuonShardIsDirect(shard))) ? PETSC_TRUE : PETSC_FALSE;
-  usable          = usable && shard->group->depth == 1 ? PETSC_TRUE : PETSC_FALSE; /* the program writes the next gradient while T is on its way */
-  round->in_place = usable && ours ? PETSC_TRUE : PETSC_FALSE;
-  round->T        = G;
+  usable   = G.precision == state.precision && (G.ld == G.len || shard->group->up->sums == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
+  usable   = G.data != NULL && (usable || (at_worker == PETSC_FALSE && muon->nan != MUON_NAN_ZERO && MuonShardIsDirect(shard))) ? PETSC_TRUE : PETSC_FALSE;
+  usable   = usable && shard->group->depth == 1 ? PETSC_TRUE : PETSC_FALSE; /* the program writes the next gradient while T is on its way */
+  round->T = G;
   if (at_worker == PETSC_FALSE) M.data = NULL;
   if (usable && M.data == NULL && weight == 1 && decay == 0 && (muon->nan != MUON_NAN_ZERO || MuonArrayIsFinite(&G))) PetscFunctionReturn(PETSC_SUCCESS);
-  if (round->in_place == PETSC_FALSE) {
-    if (shard->Tnew.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Tnew));
-    round->T = shard->Tnew;
+  if (usable == PETSC_FALSE || ours == PETSC_FALSE) {
+    if (round->Tnew.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &round->Tnew));
+    round->T = round->Tnew;
   }
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
   if (M.data != NULL && MuonArrayIsPacked(&M)) {
@@ -124,49 +93,6 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonWorkerEncode_Private(Muon muon, MuonShard *shard, MuonStatus *status)
-{
-  MuonExchange       exchange = shard->group->exchange;
-  MuonUpload         upload;
-  MuonCompressorCost cost;
-  size_t             most, bytes;
-  unsigned char     *to;
-
-  PetscFunctionBegin;
-  upload.compressor          = shard->up;
-  upload.T                   = &shard->round->T;
-  upload.R                   = NULL;
-  upload.status              = MUON_STATUS_OK;
-  shard->round->up_own.bytes = 0;
-  PetscTryTypeMethod(muon, send, shard, &upload);
-  MuonStatusMerge(upload.status, status);
-  shard->round->sent = upload.compressor;
-  if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCompressorSetStep(shard->round->sent, (PetscInt)MuonGroupStep(muon, shard->group)));
-  PetscCall(MuonCompressorGetMaxBytesOf(shard->round->sent, upload.T, &most));
-  PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, MuonShardNumber(shard), most, &to));
-  PetscCall(MuonCompressorEncodeArray(shard->round->sent, upload.T, upload.R, most, to, &bytes, muon->count_entropy, &cost, upload.R != NULL ? &shard->round->up_own : NULL));
-  MuonStatusMerge(shard->round->sent->status, status);
-  if (shard->round->sent->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonCountMessage_Private(muon, shard->group, shard, 0, MuonShardOwns(shard), &cost);
-  PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, MuonShardNumber(shard), bytes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonShardReduceBegin_Private(MuonShard *shard, const MuonArray *T, const MuonArray *sum)
-{
-  const MuonWorkerGrid grid = shard->group->grid;
-
-  PetscFunctionBegin;
-  if (grid->weight != NULL) {
-    if (shard->weighted.data == NULL) PetscCall(MuonArrayCreate(T, T->precision, &shard->weighted));
-    MuonArrayAxpby(grid->weight[grid->worker], T, 0, &shard->weighted);
-    T = &shard->weighted;
-  }
-  PetscCall(MuonExchangeReduceBegin(shard->group->exchange, MuonShardNumber(shard), T, sum));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonWorkerBeginSum_Private(Muon muon, MuonShard *shard)
 {
   const MuonArray state = MuonShardStateShape(shard);
@@ -180,13 +106,13 @@ PetscErrorCode MuonWorkerBeginSum_Private(Muon muon, MuonShard *shard)
   M               = MuonArrayLike(&state, state.precision, NULL);
   shard->round->T = G;
   if (G.data == NULL || G.precision != state.precision || G.ld != G.len) {
-    if (shard->Tnew.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Tnew));
-    shard->round->T = shard->Tnew;
+    if (shard->round->Tnew.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->round->Tnew));
+    shard->round->T = shard->round->Tnew;
     PetscCall(MuonMixMomentum_Private(0, &M, 1, &G, &shard->round->T, &finite));
   }
   PetscCall(MuonLayerRestoreGradientMemory(shard->layer, &G));
   PetscCall(MuonShardReduceBegin_Private(shard, &shard->round->T, &shard->sum));
   muon->bytes[0] += (PetscLogDouble)MuonArrayBytes(&shard->round->T);
-  shard->round->begun = PETSC_TRUE;
+  shard->port->begun = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

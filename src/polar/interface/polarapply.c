@@ -2,8 +2,7 @@
 #include "../../kernels/dense/muonblas.h"
 #include <limits.h>
 
-/* ||G||_F = norm 2^exponent, of all ranks; NaN or Inf where an entry is */
-static PetscErrorCode MuonPolarNorm_Private(const MuonMatrix *G, double *norm, int *exponent)
+PetscErrorCode MuonPolarNorm_Private(const MuonMatrix *G, double *norm, int *exponent)
 {
   const MuonArray *g = &G->here;
   int              largest;
@@ -22,60 +21,6 @@ static PetscErrorCode MuonPolarNorm_Private(const MuonMatrix *G, double *norm, i
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &square, 1, MPI_DOUBLE, MPI_SUM, G->comm));
   *norm     = sqrt(square);
   *exponent = largest;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Leaves the norm 0 where there is nothing to compute */
-static PetscErrorCode MuonPolarTask_Private(MuonPolar polar, double scale, const MuonMatrix *G, const MuonMatrix *Q, MuonPolarTask *task)
-{
-  PetscFunctionBegin;
-  task->G      = *G;
-  task->Q      = *Q;
-  task->scale  = scale;
-  task->status = MUON_STATUS_OK;
-  if (G->size == 1 && !(polar->rowwise && G->rows == G->columns)) {
-    task->G.here.rowmajor = task->Q.here.rowmajor = 0;
-    task->G.rows = task->Q.rows = (PetscInt)MuonArrayRows(&task->G.here);
-    task->G.columns = task->Q.columns = (PetscInt)G->here.count;
-  }
-  PetscCall(MuonPolarNorm_Private(G, &task->norm, &task->exponent));
-  if (task->norm == 0.0) PetscCall(MuonArrayZero(&Q->here));
-  else if (!(task->norm < HUGE_VAL)) {
-    task->norm   = 0.0;
-    task->status = MUON_STATUS_NANORINF;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonPolarApplyMatrices(double scale, PetscInt n, const MuonPolar polar[], const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[])
-{
-  MuonPolarTask *task;
-  MuonMemory     memory = MUON_DEVICE; /* of all; that of some would count the others */
-  PetscLogDouble flops;
-
-  PetscFunctionBegin;
-  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt k = 0; k < n; k++) {
-    const MuonArray *g = &G[k].here, *q = &Q[k].here;
-
-    PetscCheck(g->len == q->len && g->count == q->count && g->precision == q->precision && g->rowmajor == q->rowmajor && g->pairs == q->pairs && G[k].size == Q[k].size, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
-               "MuonPolar with options prefix \"%s\": the arrays of a matrix and of its factor differ, expected one shape, precision, order and field", MuonPolarPrefix_Private(polar[k]));
-    polar[k]->pairs = g->pairs;
-    PetscCall(MuonPolarSetUp(polar[k]));
-    if (g->memory == MUON_HOST) memory = MUON_HOST;
-  }
-  PetscCall(PetscLogEventBegin(MUON_Polar, polar[0], 0, 0, 0));
-  PetscCall(MuonLogDeviceBegin(memory, &flops));
-  PetscCall(PetscMalloc1(n, &task));
-  for (PetscInt k = 0; k < n; k++) PetscCall(MuonPolarTask_Private(polar[k], scale, &G[k], &Q[k], &task[k]));
-  PetscCall(MuonPolarCompute_Private(n, polar, task));
-  for (PetscInt k = 0; k < n; k++) status[k] = task[k].status;
-  PetscCall(PetscFree(task));
-  PetscCall(MuonLogDeviceEnd(memory, flops));
-  PetscCall(PetscLogEventEnd(MUON_Polar, polar[0], 0, 0, 0));
-  for (PetscInt k = 0; k < n; k++) {
-    if (polar[k]->monitor != NULL) PetscCall(MuonPolarMonitor_Private(polar[k], scale, &G[k], &Q[k], status[k]));
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -161,7 +161,7 @@ static PetscErrorCode MuonLayerVisitState_AdamW(MuonLayer layer, MuonStateVisito
   PetscFunctionBegin;
   visitor->late = PETSC_TRUE;
   for (int k = 0; k < 4; k++) {
-    const PetscBool made = adamw->moment[k].data == NULL && k < 2 && visitor->make != NULL && layer->server != NULL ? PETSC_TRUE : PETSC_FALSE;
+    const PetscBool made = adamw->moment[k].data == NULL && k < 2 && visitor->make != NULL && MuonLayerIsServed(layer) ? PETSC_TRUE : PETSC_FALSE;
 
     if (made) PetscCall((*visitor->make)(visitor, Moments[k], PETSC_TRUE, &adamw->moment[k]));
     if (made && adamw->moment[k].data != NULL && layer->state.kept > MUON_DOUBLE) {

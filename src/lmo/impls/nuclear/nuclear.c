@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonlmosingular.h> /*I "petscmuonlmo.h" I*/
+#include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
 #include <petscmuon/private/muonwire.h>
 
 static PetscErrorCode MuonLMOApply_Nuclear(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)

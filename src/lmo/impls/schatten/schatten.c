@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonlmosingular.h> /*I "petscmuonlmo.h" I*/
+#include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
 
 const MuonParameter MuonLMOParameters_Schatten[] = {{"schatten_exponent", MUON_PARAMETER_REAL, offsetof(MuonLMOVectors, p), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, "Exponent in the norm of the singular values"},
                                                     {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};

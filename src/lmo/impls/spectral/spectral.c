@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonlmosingular.h> /*I "petscmuonlmo.h" I*/
+#include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
 #include <petscmuon/private/muonpolarimpl.h>
 
 static PetscErrorCode MuonLMOApplyMany_Spectral(PetscInt n, const MuonLMO lmo[], const MuonMatrix G[], const MuonMatrix D[], double dual[], MuonStatus status[])

@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "../../plan/muonplan.h"
+#include "../../round/muonround.h"
 #include <petscmuon/private/muonfile.h>
 #include <signal.h>
 

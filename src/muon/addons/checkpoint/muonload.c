@@ -263,7 +263,7 @@ static PetscErrorCode MuonCheckpointWorkers_Private(MuonCheckpointLoad *load)
     PetscCall(PetscSNPrintf(load->reader->folder->text, MUON_FILE_TEXT, "worker %d of layer \"%s\" weighs %g, expected at least 0 and at most the number of workers", (int)record->whose, record->layer, *weight));
   }
   for (PetscInt l = 0; l < load->muon->nlayers; l++) {
-    const MuonWorkerGrid grid    = load->muon->grid[load->muon->grid_of[l]];
+    const MuonWorkerGrid grid    = MuonGridOf(load->muon, l);
     double              *weights = load->weights + (size_t)l * ranks, sum = 0;
 
     load->mean[l] = load->workers[l] != (uint32_t)grid->nworkers ? PETSC_TRUE : PETSC_FALSE;
@@ -453,7 +453,7 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileReader *reader)
   PetscFunctionBegin;
   load.muon   = muon;
   load.reader = reader;
-  PetscCall(MuonDropRounds_Private(muon));
+  PetscCall(MuonRoundsDrop_Private(muon));
   PetscCall(PetscCalloc5(layers, &load.workers, layers, &load.mean, layers * ranks, &load.weights, reader->records, &load.taken, reader->records, &load.sorted));
   for (size_t k = 0; k < reader->records; k++) load.sorted[k] = &reader->record[k];
   if (reader->records > 0) qsort(load.sorted, reader->records, sizeof(*load.sorted), MuonCheckpointOrder);

@@ -52,7 +52,7 @@ PetscErrorCode MuonCheckpointFindLayer_Private(Muon muon, const char name[], Pet
   PetscCall(PetscStrncpy(of, name, PetscMin(sizeof(of), strcspn(name, "@") + 1))); /* what a shard is called begins with its layer */
   PetscCall(MuonFindName_Private(muon, 2 * muon->maxlayers, muon->names, NULL, of, &slot));
   if (muon->names[slot] == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  *shard = (const MuonShard *)muon->layer[muon->names[slot] - 1]->shard;
+  *shard = MuonShardOf(muon->layer[muon->names[slot] - 1]);
   if (strcmp(name, ((PetscObject)muon->layer[muon->names[slot] - 1])->name) == 0 || (*shard != NULL && strcmp(name, (*shard)->name) == 0)) *layer = muon->names[slot] - 1;
   else *shard = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -89,7 +89,7 @@ PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *state, M
   PetscCheck(place->layer >= 0 || state->layer[0] == '\0', PETSC_COMM_SELF, PETSC_ERR_PLIB, "State %s of \"%s\", which is no layer", state->name, state->layer);
   if (place->layer < 0) PetscFunctionReturn(PETSC_SUCCESS);
   layer                 = muon->layer[place->layer];
-  grid                  = muon->grid[muon->grid_of[place->layer]];
+  grid                  = MuonGridOf(muon, place->layer);
   record->entrywise     = state->entrywise ? 1 : 0;
   record->whose         = state->holder == MUON_STATE_WORKER ? (uint32_t)grid->worker : 0;
   record->layer_rows    = (uint64_t)layer->m;
@@ -99,11 +99,11 @@ PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *state, M
     record->row   = (uint64_t)(weights || shard == NULL ? layer->first : shard->row);
     if (MuonLayerIsEntries(layer)) place->entries = layer;
   } else if (strcmp(state->layer, ((PetscObject)layer)->name) != 0) record->layer_rows = (uint64_t)shard->rows;
-  else place->leads = grid->position == PetscMax(muon->home_of[place->layer], 0) ? PETSC_TRUE : PETSC_FALSE;                      /* several ranks may have no rows before the first of them */
-  if (muon->home_of[place->layer] >= 0 && (strcmp(state->name, MUON_CHECKPOINT_OWN) == 0 || strcmp(state->name, "start") == 0)) { /* of local steps, which all ranks of a node have */
+  else place->leads = MuonPortLeads(muon, place->layer);                                                                            /* several ranks may have no rows before the first of them */
+  if (MuonPortShares(muon, place->layer) && (strcmp(state->name, MUON_CHECKPOINT_OWN) == 0 || strcmp(state->name, "start") == 0)) { /* of local steps */
     place->copies = grid->size;
     place->copy   = grid->position;
-  } else if (state->holder != MUON_STATE_EVERYONE && (state->holder != MUON_STATE_SERVER || layer->owner >= 0)) {
+  } else if (state->holder != MUON_STATE_EVERYONE && (state->holder != MUON_STATE_SERVER || MuonLayerOwner(layer) >= 0)) {
     place->copies = 1;
     place->copy   = 0;
   } else if (weights == PETSC_FALSE || layer->ranks > 1) {

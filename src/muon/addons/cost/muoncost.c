@@ -78,6 +78,18 @@ typedef struct {
   MuonCost         cost;
 } MuonCostRow;
 
+/* Groups follow one another, except that those of ranks that share a link overlap on it. rounds: of these ranks so far */
+static void MuonCostAdd(Muon from, const MuonGroup group, const MuonCost *one, MuonCost *all, double *rounds)
+{
+  const double before = MuonGroupFollows(from, group) ? *rounds : 0;
+
+  *rounds = PetscMax(one->rounds, before);
+  all->rounds += *rounds - before;
+  all->bytes += one->bytes;
+  all->whole += one->whole;
+  all->work += one->work;
+}
+
 /* Between so many workers: if not one rank owns all, shares are even */
 static MuonCost MuonCostOfRow(const MuonCostRow *row, double workers, double entries)
 {
@@ -100,8 +112,8 @@ static PetscErrorCode MuonCostOfShard_Private(MuonShard *shard, PetscBool sums, 
 
   PetscFunctionBegin;
   PetscCall(MuonShardGetMaxBytes_Private(shard, most));
-  bytes[0] = (double)(sums || shard->group->arrays[0] ? MuonArrayBytes(&state) : most[0]);
-  bytes[1] = (double)(shard->group->arrays[1] ? MuonArrayBytes(&weights) : most[1]);
+  bytes[0] = (double)(sums || MuonGroupFitsArrays(shard->group, 0) ? MuonArrayBytes(&state) : most[0]);
+  bytes[1] = (double)(MuonGroupFitsArrays(shard->group, 1) ? MuonArrayBytes(&weights) : most[1]);
   if (sums && shard->up->assignment == PETSC_FALSE) *legal = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -115,6 +127,7 @@ static PetscErrorCode MuonCostGetSizes_Private(Muon muon, MuonCostSizes *sizes)
 {
   const MuonCostLink *link       = MuonCostLinkOf(muon);
   const Muon          from       = MuonCostSender(muon);
+  const MuonShard    *last       = from->nshards > 0 ? &from->shard[from->nshards - 1] : NULL;
   double              counted[4] = {(double)muon->traffic.up[1] / 8, (double)muon->traffic.down[1] / 8, 0, 0}, entries = 0; /* in the last step, and at most of the same shards */
 
   PetscFunctionBegin;
@@ -129,10 +142,10 @@ static PetscErrorCode MuonCostGetSizes_Private(Muon muon, MuonCostSizes *sizes)
     PetscCall(MuonCostOfShard_Private(&from->shard[p], PETSC_FALSE, one, &unused));
     for (int d = 0; d < 2; d++) {
       sizes->bytes[d] += one[d];
-      if (MuonGroupIsAway(from->shard[p].group) == PETSC_FALSE) counted[2 + d] += one[d];
+      if (MuonPortServes(from->shard[p].port)) counted[2 + d] += one[d];
     }
   }
-  if (from->ngroups > 0 && from->group[from->ngroups - 1]->home >= 0) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, counted, 4, MPI_DOUBLE, MPI_SUM, from->group[from->ngroups - 1]->grid->inside));
+  if (last != NULL && MuonPortCountRanks(last->port) < from->size) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, counted, 4, MPI_DOUBLE, MPI_SUM, last->group->grid->inside));
   for (int d = 0; d < 2; d++) {
     sizes->part[d] = counted[d] > 0 && counted[2 + d] > 0 ? counted[d] / counted[2 + d] : 1;
     sizes->bytes[d] *= sizes->part[d] * sizes->scale;
@@ -143,7 +156,7 @@ static PetscErrorCode MuonCostGetSizes_Private(Muon muon, MuonCostSizes *sizes)
 /* The owners are those of an exchange of this type over the same shards */
 static PetscErrorCode MuonCostOfGroup_Private(const MuonGroup group, int way, const double bytes[], MuonCostMessages m[3], PetscBool *legal)
 {
-  const PetscBool sums = Ways[way].mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE;
+  const PetscBool sums = Ways[way].mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE, arrays[2] = {MuonGroupFitsArrays(group, 0), MuonGroupFitsArrays(group, 1)};
   MuonExchange    mine = group->exchange, other;
   double         *share;
   PetscBool       allowed;
@@ -166,17 +179,17 @@ static PetscErrorCode MuonCostOfGroup_Private(const MuonGroup group, int way, co
   }
   for (int d = 0; d < 2; d++) {
     m[d].pattern = d == 0 ? Ways[way].up : Ways[way].down;
-    m[d].calls   = group->arrays[d] || (d == 0 && sums) ? (double)group->nshards : 1;
+    m[d].calls   = arrays[d] || (d == 0 && sums) ? (double)group->nshards : 1;
     m[d].least   = 1;
     for (PetscMPIInt r = 0; r < mine->nworkers && m[d].bytes > 0; r++) {
       m[d].most  = PetscMax(m[d].most, share[2 * r + d] / m[d].bytes);
       m[d].least = PetscMin(m[d].least, share[2 * r + d] / m[d].bytes);
     }
   }
-  if (group->arrays[1] && m[1].pattern == MUON_COST_FROM_OWNERS) m[1].pattern = MUON_COST_SPREAD;
+  if (arrays[1] && m[1].pattern == MUON_COST_FROM_OWNERS) m[1].pattern = MUON_COST_SPREAD;
   /* Messages are preceded by their sizes; the status reduction has records of all ranks to all, and a vote */
   m[2].pattern = MUON_COST_RECORD;
-  m[2].calls   = (sums || group->arrays[0] ? 0 : 1) + (Ways[way].down != MUON_COST_NOTHING && group->arrays[1] == PETSC_FALSE ? 1 : 0) + 2;
+  m[2].calls   = (sums || arrays[0] ? 0 : 1) + (Ways[way].down != MUON_COST_NOTHING && arrays[1] == PETSC_FALSE ? 1 : 0) + 2;
   PetscCall(PetscFree(share));
   PetscCall(MuonExchangeDestroy(&other));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -187,7 +200,7 @@ static PetscErrorCode MuonCostOfWay_Private(Muon muon, int way, const MuonCostSi
 {
   const PetscBool sums = Ways[way].mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE;
   const Muon      from = MuonCostSender(muon);
-  double         *bytes, rounds = 0, before;
+  double         *bytes, rounds = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(row, sizeof(*row)));
@@ -205,13 +218,7 @@ static PetscErrorCode MuonCostOfWay_Private(Muon muon, int way, const MuonCostSi
     }
     PetscCall(MuonCostOfGroup_Private(group, way, bytes, m, legal));
     one = MuonCostOf(group->exchange->nworkers, 3, m);
-    /* Groups follow one another, except that groups of the ranks of a node overlap on its one link. rounds: of its ranks so far */
-    before = group->home > 0 ? rounds : 0;
-    rounds = PetscMax(one.rounds, before);
-    row->cost.rounds += rounds - before;
-    row->cost.bytes += one.bytes;
-    row->cost.whole += one.whole;
-    row->cost.work += one.work;
+    MuonCostAdd(from, group, &one, &row->cost, &rounds);
     if (m[0].calls > 1) m[0].calls += row->messages[0].calls;
     for (int k = 0; k < 3; k++) {
       m[k].bytes += row->messages[k].bytes;
@@ -244,10 +251,10 @@ static PetscErrorCode MuonCostViewRows_Private(Muon muon, PetscViewer viewer, co
 {
   const MuonCostLink *link  = MuonCostLinkOf(muon);
   const MuonGroup     group = MuonCostSender(muon)->group[0];
-  const double        late  = (double)MuonCostSender(muon)->delay;
   PetscInt            steps = 0;
   int                 best  = -1;
   const char         *type  = ((PetscObject)group->exchange)->type_name;
+  const PetscBool     hides = MuonRoundsDepth(MuonCostSender(muon)) > 1 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscTryMethod(muon, "MuonGetRoundSteps_C", (Muon, PetscInt *), (muon, &steps));
@@ -257,12 +264,12 @@ static PetscErrorCode MuonCostViewRows_Private(Muon muon, PetscViewer viewer, co
     const int       way  = row[k].way;
     const MuonCost *cost = &row[k].cost;
     MuonCost        up;
-    const PetscBool chosen = way < MUON_COST_VOTES && group->mode == Ways[way].mode && strcmp(type, Ways[way].type) == 0 ? PETSC_TRUE : PETSC_FALSE;
+    const PetscBool chosen = way < MUON_COST_VOTES && group->exchange->mode == Ways[way].mode && strcmp(type, Ways[way].type) == 0 ? PETSC_TRUE : PETSC_FALSE;
 
     PetscCall(PetscViewerASCIIPrintf(viewer, "%1s %-12s %-9s %8.0f %14.6g %12.6g %12.6g\n", chosen ? "*" : "", Ways[way].type, MuonExchangeModes[Ways[way].mode], cost->rounds, cost->bytes, MuonCostSeconds(muon, cost, PETSC_FALSE),
                                      MuonCostSeconds(muon, cost, PETSC_TRUE)));
     up = MuonCostOf(link->workers > 0 ? (double)link->workers : group->exchange->nworkers, 1, row[k].messages);
-    if (chosen && late) PetscCall(PetscViewerASCIIPrintf(viewer, "  up %.6g seconds, which layers with LMOs may hide behind the next gradient\n", MuonCostSeconds(muon, &up, PETSC_FALSE)));
+    if (chosen && hides) PetscCall(PetscViewerASCIIPrintf(viewer, "  up %.6g seconds, which layers with LMOs may hide behind the next gradient\n", MuonCostSeconds(muon, &up, PETSC_FALSE)));
     if (chosen && steps > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  once in %" PetscInt_FMT " steps: %.6g seconds a step\n", steps, MuonCostSeconds(muon, cost, PETSC_FALSE) / (double)steps));
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "cheapest by the number of workers, with even shares:"));
@@ -289,8 +296,7 @@ static PetscErrorCode MuonCostViewRows_Private(Muon muon, PetscViewer viewer, co
 static PetscErrorCode MuonCostView_Private(Muon muon, PetscViewer viewer)
 {
   const MuonCostLink *link    = MuonCostLinkOf(muon);
-  const int           nodes   = muon->nshards > 0 && muon->group[0]->home >= 0 ? muon->group[0]->grid->nworkers : muon->size;
-  const int           workers = link->workers > 0 ? (int)link->workers : nodes;
+  const int           workers = link->workers > 0 ? (int)link->workers : muon->nshards > 0 ? MuonPortCountRanks(muon->shard->port) : muon->size;
   MuonCostSizes       sizes;
   MuonCostRow         row[MUON_COST_WAYS];
   PetscBool           ascii, ties = PETSC_TRUE;
@@ -421,7 +427,7 @@ static const char *const MuonCostKeys[] = {"muon_view_cost", NULL};
 
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Cost(void)
 {
-  MuonAddonOps ops = {0};
+  static MuonAddonOps ops;
 
   PetscFunctionBegin;
   ops.rows           = MuonCostParameters;

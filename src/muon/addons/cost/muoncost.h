@@ -9,7 +9,7 @@
 */
 #pragma once
 
-#include "../../plan/muonplan.h"
+#include "../../round/muonround.h"
 
 /* The options: seconds a message, bits a second, bytes a second; workers and entries of another problem, 0 for this one */
 typedef struct {

@@ -76,7 +76,7 @@ static PetscErrorCode MuonDeviceConfigure_Private(Muon muon)
     PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
     PetscCall(MuonParametersCheckType((PetscObject)lmo, offsetof(struct _p_MuonLMO, ondevice), name, Without));
     PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &spectral));
-    if (spectral == PETSC_FALSE || shard->rowwise) continue;
+    if (spectral == PETSC_FALSE || MuonGroupIsRowwise(shard->group)) continue;
     PetscCall(MuonLMOGetPolar(lmo, &polar));
     PetscCall(MuonParametersCheckType((PetscObject)polar, offsetof(struct _p_MuonPolar, ondevice), name, Without));
   }

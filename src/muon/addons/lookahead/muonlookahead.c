@@ -74,7 +74,7 @@ static PetscErrorCode MuonLookAheadMix_Private(Muon muon, PetscBool committed)
   for (PetscInt l = 0; l < look->count; l++) {
     MuonLookAheadLayer *layer = &look->layer[l];
 
-    if (((const MuonShard *)muon->active[l]->shard)->group->rests) continue;
+    if (MuonGroupRests(MuonShardOf(muon->active[l])->group)) continue;
     PetscCall(MuonLayerGetWeightsMemory(muon->active[l], PETSC_FALSE, &W));
     if (committed) MuonArrayAxpby(1 - gamma, &W, 1, &layer->d);
     else MuonArrayAxpby(gamma - 1, &W, gamma + (1 - gamma) * layer->ahead, &layer->d);
@@ -114,11 +114,11 @@ static PetscErrorCode MuonLookAheadCounted_Private(Muon muon, PetscInt step)
   PetscFunctionBegin;
   if (look->moved == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt l = 0; l < look->count; l++) {
-    const MuonShard    *shard = (const MuonShard *)muon->active[l]->shard;
+    const MuonShard    *shard = MuonShardOf(muon->active[l]);
     MuonLookAheadLayer *layer = &look->layer[l];
     MuonArray           W, X;
 
-    if (shard->group->rests) continue;
+    if (MuonGroupRests(shard->group)) continue;
     PetscCall(MuonGetAllWeights_Private(shard->layer, &W, &X));
     MuonArrayAxpby(look->next, &layer->d, 1, &W);
     if (X.data != NULL) {

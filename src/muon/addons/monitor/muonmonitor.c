@@ -34,7 +34,7 @@ static PetscErrorCode MuonGetColumns_Private(Muon muon, PetscInt step, PetscReal
   PetscFunctionBegin;
   for (PetscInt p = 0; p < sent->nshards; p++) {
     const MuonShard *shard = &sent->shard[p];
-    const double     J = shard->group->exchange->nworkers, bits = (shard->group->rests ? 0.0 : 32.0) * (double)shard->rows * (double)MuonLayerColumns(shard->layer) / (shard->group->home >= 0 ? shard->group->grid->size : 1);
+    const double     J = shard->group->exchange->nworkers, bits = (MuonGroupRests(shard->group) ? 0.0 : 32.0) * (double)shard->rows * (double)MuonLayerColumns(shard->layer) * MuonPortCountRanks(shard->port) / sent->size;
 
     if (MuonGroupHasOwners(shard->group) && (sent != muon && shard->layer->inner != NULL ? shard->layer->inner : shard->layer)->ops->applylmo != NULL) dual = PETSC_TRUE;
     fp32[0] += MuonGroupKeepsOwn(shard->group) ? bits * (J - 1) / J : bits;
@@ -165,7 +165,7 @@ static PetscInt MuonMonitorMoved_Private(Muon muon)
 {
   PetscInt moved = 0;
 
-  for (PetscInt p = 0; muon->nested != NULL && p < muon->nested->nshards; p++) moved += muon->nested->shard[p].group->rests ? 0 : 1;
+  for (PetscInt p = 0; muon->nested != NULL && p < muon->nested->nshards; p++) moved += MuonGroupRests(muon->nested->shard[p].group) ? 0 : 1;
   return moved;
 }
 
@@ -230,8 +230,8 @@ static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
   PetscFunctionBegin;
   if (MuonMonitorsOf(muon)->measure == PETSC_FALSE || muon->reason < 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt l = 0; l < muon->nactive; l++) {
-    if ((double)muon->active[l]->updaterms <= most.rms) continue;
-    most.rms   = (double)muon->active[l]->updaterms;
+    if ((double)muon->active[l]->driver->updaterms <= most.rms) continue;
+    most.rms   = (double)muon->active[l]->driver->updaterms;
     most.layer = (int)l;
   }
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, PetscObjectComm((PetscObject)muon)));

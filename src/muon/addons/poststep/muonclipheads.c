@@ -8,7 +8,7 @@ static PetscErrorCode MuonHeadsCheck_Private(MuonLayer layer, Muon muon, PetscIn
   PetscFunctionBegin;
   if (text[0] != '\0') PetscFunctionReturn(PETSC_SUCCESS); /* of another one */
   if (layer->frozen) PetscCall(PetscSNPrintf(text, length, "Layer \"%s\": it is frozen, expected a layer that steps move", name));
-  else if (layer->shard == NULL || ((const MuonShard *)layer->shard)->muon != muon) PetscCall(PetscSNPrintf(text, length, "Layer \"%s\": expected layers of one optimizer that is set up", name));
+  else if (MuonShardOf(layer) == NULL || MuonShardOf(layer)->muon != muon) PetscCall(PetscSNPrintf(text, length, "Layer \"%s\": expected layers of one optimizer that is set up", name));
   else if (MuonLayerIsEntries(layer)) PetscCall(PetscSNPrintf(text, length, "Layer \"%s\": it is a slice of a vector on %d ranks, which have entries of it and not rows, expected a layer of rows", name, layer->ranks));
   else if (held != NULL) PetscCall(PetscSNPrintf(text, length, "Layer \"%s\": -%smuon_layer_%s_%s: the weights keep their norm, which a clip would change, expected none", name, MuonPrefix(muon), name, held));
   else if (muon->nested != NULL) PetscCall(PetscSNPrintf(text, length, "Layer \"%s\": with -%smuon_type %s weights are a worker's own, expected another type", name, MuonPrefix(muon), ((PetscObject)muon)->type_name));
@@ -32,7 +32,7 @@ static void MuonHeadsScale_Private(const MuonArray *A, PetscInt first, PetscInt 
 /* The rows of heads, from row on, each as many as the others, by the factors of the groups that they are in */
 static PetscErrorCode MuonHeadsClip_Private(MuonLayer layer, PetscInt row, PetscInt dim, PetscInt heads, PetscInt groups, const double gamma[], PetscReal power)
 {
-  const MuonShard *shard = (const MuonShard *)layer->shard;
+  const MuonShard *shard = MuonShardOf(layer);
   MuonArray        W, X;
 
   PetscFunctionBegin;
@@ -89,7 +89,7 @@ PetscErrorCode MuonLayerClipHeads(MuonLayer q, MuonLayer k, PetscInt heads, Pets
 {
   const PetscBool  sound = heads > 0 && keyheads > 0 && heads % keyheads == 0 ? PETSC_TRUE : PETSC_FALSE, fused = q == k ? PETSC_TRUE : PETSC_FALSE;
   const PetscInt   ways = fused ? heads + 2 * keyheads : heads, dim = sound ? q->m / ways : 0;
-  const MuonShard *shard     = (const MuonShard *)(q->shard != NULL ? q->shard : k->shard);
+  const MuonShard *shard     = MuonShardOf(MuonShardOf(q) != NULL ? q : k);
   const double     choices[] = {(double)q->hash, (double)k->hash, (double)heads, (double)keyheads, (double)tau, (double)power};
   Muon             muon;
   MPI_Comm         comm;

@@ -53,7 +53,7 @@ static PetscErrorCode MuonTestDirection_Private(Muon muon, MuonLayer layer, Pets
 /* <G,D> of the mean gradient over the workers as far as this rank adds to it, times the number of ranks */
 static PetscErrorCode MuonTestSlope_Private(Muon muon, PetscInt l, const MuonTestEntries *entries, double *slope)
 {
-  const MuonWorkerGrid grid  = muon->grid[muon->grid_of[l]];
+  const MuonWorkerGrid grid  = MuonGridOf(muon, l);
   const MuonLayer      layer = muon->layer[l];
   MuonArray            G, D;
   PetscBool            ours;

@@ -153,7 +153,7 @@ static PetscErrorCode MuonTheoryGetAlphas_Private(Muon muon, const MuonShard *sh
   if (to->up < 0) PetscCall(MuonTheoryAlpha_Private(muon, shard, shard->up, Theorems[type].dual ? &dual : &frobenius, &to->up));
   MuonTheoryCheck(muon, to->up > 0, "layer \"%s\": the messages of workers, by %s, have no constant of contraction in the norm %s, expected one of: " CONTRACTIVE, name, ((PetscObject)shard->up)->type_name, where);
   to->down = 1;
-  if (shard->group->no_downlink || shard->downlink == MUON_DOWNLINK_STEP) PetscFunctionReturn(PETSC_SUCCESS);
+  if (shard->downlink == MUON_DOWNLINK_STEP) PetscFunctionReturn(PETSC_SUCCESS);
   to->down = own->alpha_server > 0 ? (double)own->alpha_server : (double)all->alpha_server;
   if (to->down < 0) PetscCall(MuonTheoryAlpha_Private(muon, shard, shard->down, norm, &to->down));
   MuonTheoryCheck(muon, to->down == 1 || Theorems[type].servers, "layer \"%s\": its server compresses, by %s, and the theorem assumes that it does not, expected -%sef21_server_compressor identity", name, ((PetscObject)shard->down)->type_name,
@@ -292,7 +292,6 @@ static PetscErrorCode MuonTheoryConfigure_Private(Muon muon)
   theory->bound = PETSC_DETERMINE;
   PetscCall(PetscFree(theory->text));
   if (theory->type == MUON_THEORY_NONE || muon->nshards == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(muon->delay == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_delay 1: the theorem of -%smuon_theory %s is one of steps that are not late, expected none", MuonPrefix(muon), MuonPrefix(muon), MuonTheories[theory->type]);
   for (PetscInt l = 0; l < muon->nactive; l++) {
     const char *const slot = MuonLayerHasSlot(muon->active[l], MUON_SLOT_MOVE);
 

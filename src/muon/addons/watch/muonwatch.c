@@ -60,15 +60,16 @@ PetscErrorCode MuonGetMismatchedLayer(Muon muon, MuonLayer *layer)
 */
 static PetscErrorCode MuonWatchShard_Private(Muon muon, MuonShard *shard)
 {
+  MuonLayerNote *note = shard->layer->note;
+
   PetscFunctionBegin;
-  shard->round->edited = PETSC_FALSE;
   if (shard->X.data == NULL || MuonWatches(muon) == PETSC_FALSE) PetscCall(PetscFree(shard->layer->note));
-  else if (shard->layer->note != NULL) PetscCall(MuonLayerWereWeightsEdited(shard->layer, &shard->round->edited));
+  else if (note != NULL) PetscCall(MuonLayerWereWeightsEdited(shard->layer, &note->edited));
   else {
     PetscCall(PetscNew(&shard->layer->note));
     PetscCall(MuonLayerNoteWeights(shard->layer));
   }
-  if (shard->round->edited) PetscCall(PetscInfo(muon, "Layer \"%s\": its weights were changed before step %" PetscInt_FMT ", and its server takes them over\n", shard->name, muon->step));
+  if (shard->layer->note != NULL && shard->layer->note->edited) PetscCall(PetscInfo(muon, "Layer \"%s\": its weights were changed before step %" PetscInt_FMT ", and its server takes them over\n", shard->name, muon->step));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -63,20 +63,20 @@ PetscErrorCode EF21Measure_Private(Muon muon, MuonShard *shard, int down, PetscB
 }
 
 /*
-   Mean and worst of the figures [down][k] over the ranks, at the group's home if it has one; NaN is the worst. A server's
+   Mean and worst of the figures [down][k] over the ranks that serve a shard; NaN is the worst. A server's
    figures are the worst of its ranks
 */
-static void EF21Collect(Muon muon, PetscInt stride, const double figure[], const MuonGroup group, PetscMPIInt server, PetscReal *mean, PetscReal *worst)
+static void EF21Collect(Muon muon, PetscInt stride, const double figure[], const MuonPort *port, PetscMPIInt server, PetscReal *mean, PetscReal *worst)
 {
-  const MuonWorkerGrid grid = group->grid;
+  const MuonWorkerGrid grid = port->shard->group->grid;
 
   double sum = 0, most = 0;
 
   for (PetscMPIInt j = 0; j < muon->size; j++) {
     const double one = figure[(size_t)j * (size_t)stride];
 
-    if ((server >= 0 && grid->worker_of[j] != server) || (group->home >= 0 && grid->position_of[j] != group->home)) continue;
-    sum += one / (group->home >= 0 ? grid->nworkers : muon->size);
+    if ((server >= 0 && grid->worker_of[j] != server) || MuonPortServesAt(port, grid->position_of[j]) == PETSC_FALSE) continue;
+    sum += one / MuonPortCountRanks(port);
     most = one > most || one != one ? one : most;
   }
   *mean  = (PetscReal)(server >= 0 ? most : sum);
@@ -97,20 +97,20 @@ static PetscErrorCode EF21MeterCollect_Private(Muon muon, EF21Meter *meter)
     MuonEF21Compression *result = &meter->result[i];
     MuonCompressor       first  = ((EF21Shard *)shard->data)->first;
 
-    if (shard->group->rests) continue;
-    /* A rank that is away has sent nothing: the compressor of its home */
-    if (MuonGroupIsAway(shard->group) || shard->round->sent == NULL) shard->round->sent = first != NULL && EF21IsFirst(muon, shard->group->depth - 1) ? first : shard->up;
+    if (MuonGroupRests(shard->group)) continue;
+    /* A rank that does not serve the shard has sent nothing: the compressor of that which does */
+    if (MuonPortServes(shard->port) == PETSC_FALSE || shard->round->sent == NULL) shard->round->sent = first != NULL && EF21IsFirst(muon, shard->group->depth - 1) ? first : shard->up;
     result->step = muon->step;
     for (int down = 0; down < 2; down++) {
-      const PetscMPIInt server = down ? PetscMax(shard->layer->owner, 0) : -1;
+      const PetscMPIInt server = down ? PetscMax(MuonLayerOwner(shard->layer), 0) : -1;
       MuonCompressor    c      = down ? shard->down : shard->round->sent;
       PetscReal         alpha, most;
 
       for (int k = 0; k < 2; k++) {
-        EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].contraction[down][k], shard->group, server, &result->mean[down][k], &result->worst[down][k]);
-        EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].lag[down][k], shard->group, server, &result->lag_mean[down][k], &result->lag_worst[down][k]);
+        EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].contraction[down][k], shard->port, server, &result->mean[down][k], &result->worst[down][k]);
+        EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].lag[down][k], shard->port, server, &result->lag_mean[down][k], &result->lag_worst[down][k]);
       }
-      EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].bytes[down], shard->group, -1, &result->bytes[down], &most);
+      EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].bytes[down], shard->port, -1, &result->bytes[down], &most);
       shard->round->figure[2 + down] = (double)result->lag_mean[down][0];
       /* It stands beside the contraction in the Frobenius norm */
       PetscCall(MuonCompressorGetAlpha(c, shard->rows, MuonLayerColumns(shard->layer), &alpha));
@@ -256,7 +256,7 @@ PetscErrorCode EF21MeterSaving_Private(Muon muon)
     MuonArray  mean;
     MuonMark   mark;
 
-    if (state->feedback.keeps == PETSC_FALSE || MuonGroupIsAway(shard->group)) continue;
+    if (state->feedback.keeps == PETSC_FALSE || MuonPortServes(shard->port) == PETSC_FALSE) continue;
     PetscCall(MuonWorkspaceMark(muon->work, &mark));
     PetscCall(MuonWorkspaceGetArray(muon->work, &state->feedback.relative, state->feedback.relative.precision, &mean));
     PetscCall(MuonShardReduceBegin_Private(shard, &state->feedback.relative, &mean));
@@ -301,7 +301,7 @@ static PetscErrorCode EF21MonitorCompression_Private(Muon muon, PetscInt step, P
 
     PetscCall(MuonEF21GetLayerCompression(muon, muon->active[i], &c));
     PetscCall(MuonShardFind(muon, muon->active[i], &shard));
-    if (c.step != step || shard->group->rests) continue; /* several phases have one number */
+    if (c.step != step || MuonGroupRests(shard->group)) continue; /* several phases have one number */
     for (int down = 0; down < 2; down++) {
       if (down ? shard->down->assignment || shard->downlink == MUON_DOWNLINK_STEP : shard->round->sent->assignment) continue; /* nothing is left out: there is nothing to say */
       PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon layer %s %-4s 1-alpha ", step, name, down ? "down" : "up"));

@@ -132,7 +132,6 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
     MuonCompressorValues values = MuonCompressorValuesOf(shard->up);
 
     if (state->feedback.keeps == PETSC_FALSE) continue;
-    if (EF21AtServer(muon) == PETSC_FALSE) shard->keep_sum = PETSC_TRUE;
     if (ef21->init == MUON_EF21_INIT_ZERO) continue;
     /* The first gradient goes whole */
     PetscCall(MuonFeedbackMake_Private(muon, 0, &state->first));

@@ -58,7 +58,7 @@ static PetscErrorCode MuonLocalSetPhases_Private(Muon muon)
   PetscMPIInt      *phase, n;
 
   PetscFunctionBegin;
-  PetscCheck(local->stagger == PETSC_FALSE || outer->delay == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_stagger with -%smuon_delay 1: a layer would come while others are sent, expected one of both", MuonPrefix(muon),
+  PetscCheck(local->stagger == PETSC_FALSE || MuonRoundsDepth(outer) == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_stagger with -%smuon_delay 1: a layer would come while others are sent, expected one of both", MuonPrefix(muon),
              MuonPrefix(outer));
   PetscCall(PetscMPIIntCast(muon->nlayers, &n));
   PetscCall(PetscMalloc2(n, &items, n + 1, &phase));
@@ -188,7 +188,8 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
   PetscFunctionBegin;
   PetscCheck(muon->clip == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_clip %g: with -%smuon_type %s no rank has the mean gradient that would be clipped, expected 0", MuonPrefix(muon), (double)muon->clip, MuonPrefix(muon),
              MUONLOCAL);
-  PetscCheck(!local->control || outer->delay == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_control with -%smuon_delay 1: C would be of a round before that of the C_j, expected one of both", MuonPrefix(muon), MuonPrefix(outer));
+  PetscCheck(!local->control || MuonRoundsDepth(outer) == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_control with -%smuon_delay 1: C would be of a round before that of the C_j, expected one of both", MuonPrefix(muon),
+             MuonPrefix(outer));
   PetscCheck(!local->control || outer->clip == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_control with -%smuon_clip %g: control variates are no gradients that could be clipped, expected 0", MuonPrefix(muon), MuonPrefix(outer),
              (double)outer->clip);
   PetscCall(PetscRealloc((size_t)muon->nlayers * sizeof(*local->layer), &local->layer));
@@ -200,11 +201,11 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
     to->outer->why[0]         = '\0';
     to->outer->workermomentum = PETSC_TRUE; /* that of the outer optimizer */
     PetscCall(MuonArrayDestroy(&to->start));
-    if (outer->delay > 0) PetscCall(MuonArrayCreate(&to->shared, to->shared.precision, &to->start));
+    if (MuonRoundsDepth(outer) > 1) PetscCall(MuonArrayCreate(&to->shared, to->shared.precision, &to->start));
     PetscCall(MuonLocalSetControl_Private(muon, l));
   }
   PetscCall(MuonSetWorkerWeight(outer, muon->worker_weight));
-  PetscCall(MuonParametersChoose((PetscObject)outer, "node_size", (double)muon->node_size));
+  PetscCall(MuonParametersChoose((PetscObject)outer, "node_size", (double)muon->ports.node_size));
   PetscCall(MuonLocalSetPhases_Private(muon));
   PetscCall(MuonLocalShare_Private(muon));
   PetscCall(MuonSetUp(outer));
@@ -216,7 +217,7 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
                MuonPrefix(outer), ((PetscObject)outer)->type_name);
   }
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    MuonShard      *shard = (MuonShard *)muon->layer[l]->shard;
+    MuonShard      *shard = MuonShardOf(muon->layer[l]);
     MuonLocalShard *mine;
 
     if (MuonLocalControls_Private(local, l) == PETSC_FALSE) continue;
@@ -250,8 +251,8 @@ static PetscErrorCode MuonBegin_Local(Muon muon, MuonRecord *record)
              MuonPrefix(muon), local->steps, MuonPrefix(muon), local->phases);
   if (muon->step == 0 && local->changed == PETSC_FALSE) PetscCall(MuonWeightsChanged(muon)); /* compares them while they are those of the program */
   if (local->changed) PetscCall(MuonLocalShare_Private(muon));
-  local->changed = PETSC_FALSE;
-  for (PetscInt g = 0; g < local->outer->ngroups; g++) local->outer->group[g]->rests = PETSC_TRUE; /* until a phase ends its round */
+  local->changed              = PETSC_FALSE;
+  local->outer->rounds->phase = PETSC_DETERMINE; /* all rest until a phase ends its round */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -286,7 +287,7 @@ static PetscErrorCode MuonInput_Local(Muon muon, MuonShard *shard, MuonArray *in
 static PetscErrorCode MuonLocalSetGradient_Private(Muon muon, PetscInt l)
 {
   const MuonLocalLayer *layer = &((const Muon_Local *)muon->data)->layer[l];
-  MuonShard            *shard = (MuonShard *)muon->layer[l]->shard;
+  MuonShard            *shard = MuonShardOf(muon->layer[l]);
   MuonLayerStepInfo     info  = shard->round->info;
   MuonArray             own, G = layer->shared;
   MuonLayerArray        gradient;
@@ -298,7 +299,7 @@ static PetscErrorCode MuonLocalSetGradient_Private(Muon muon, PetscInt l)
   PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], PETSC_FALSE, &own));
   MuonArrayAxpby(1, &own, 0, &G);
   PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_FALSE, &own));
-  if (MuonGroupIsAway(shard->group) == PETSC_FALSE) PetscCall(MuonShardMove_Private(muon, shard, &info, &G));
+  if (MuonPortServes(shard->port)) PetscCall(MuonShardMove_Private(muon, shard, &info, &G));
   PetscCall(MuonPortGather_Private(shard->port, &G));
   MuonArrayAxpby(1, layer->start.data != NULL ? &layer->start : &layer->shared, -1, &G);
   if (MuonLocalControls_Private((const Muon_Local *)muon->data, l)) PetscCall(MuonPortGather_Private(shard->port, &layer->sent));
@@ -316,9 +317,7 @@ static PetscErrorCode MuonCommitting_Local(Muon muon, PetscBool *ok)
   PetscFunctionBegin;
   while (ends < local->phases && MuonLocalStepOf_Private(local, ends) != muon->step % local->steps) ends++;
   if (ends == local->phases) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt g = 0; g < outer->ngroups; g++) {
-    if (outer->group[g]->nshards > 0 && outer->group[g]->shard->layer->phase == ends) outer->group[g]->rests = PETSC_FALSE;
-  }
+  outer->rounds->phase = ends;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     if (MuonLocalEnds_Private(muon, &local->layer[l])) PetscCall(MuonLocalSetGradient_Private(muon, l));
   }
@@ -355,7 +354,7 @@ static PetscErrorCode MuonEnd_Local(Muon muon, PetscBool ok)
 
   PetscFunctionBegin;
   for (PetscInt l = 0; l < muon->nlayers && ok; l++) {
-    MuonShard      *shard = (MuonShard *)muon->layer[l]->shard;
+    MuonShard      *shard = MuonShardOf(muon->layer[l]);
     MuonLocalLayer *layer = &local->layer[l];
     MuonArray      *start = &layer->start;
 

@@ -127,7 +127,7 @@ static PetscErrorCode MuonConfigure_Sign(Muon muon)
     PetscCall(MuonLMOGetType(lmo, &type));
     PetscCall(PetscStrcmp(type != NULL ? type : MUONLMOSPECTRAL, MUONLMOSPECTRAL, &is)); /* the default */
     MuonLayerCheck(shard->layer, is, PETSC_ERR_SUP, "lmo_type %s: layers that vote, -muon_type sign, have no norm but spectral; another type of the layer does not vote", type);
-    if (sign->direction == MUON_SIGN_DIRECTION_GRADIENT) shard->layer->keepsmomentum = PETSC_FALSE;
+    if (sign->direction == MUON_SIGN_DIRECTION_GRADIENT) shard->layer->driver->keepsmomentum = PETSC_FALSE;
     votes.direction = sign->direction == MUON_SIGN_DIRECTION_POLAR ? MuonDirection_Sign : NULL;
     votes.length    = MuonLength_Sign;
     votes.whole     = sign->update == MUON_SIGN_UPDATE_SPECTRAL || sign->update == MUON_SIGN_UPDATE_POLAR ? PETSC_TRUE : PETSC_FALSE;

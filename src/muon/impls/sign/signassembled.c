@@ -8,7 +8,7 @@
 static PetscErrorCode MuonVoteInput_Private(void *ctx, PetscInt i, MuonArray *G)
 {
   MuonServing    *serving = (MuonServing *)ctx;
-  const MuonItem *item    = &serving->group->item[i];
+  const MuonItem *item    = &serving->group->server->item[i];
 
   PetscFunctionBegin;
   if (serving->length != NULL) PetscCall(MuonVotesExpand_Private(serving->muon, item->shard, item->number, G));
@@ -22,7 +22,7 @@ static PetscErrorCode MuonVoteInput_Private(void *ctx, PetscInt i, MuonArray *G)
 static PetscErrorCode MuonVoteApply_Private(void *ctx, PetscInt i, const MuonMatrix *G, const MuonMatrix *D)
 {
   MuonServing         *serving = (MuonServing *)ctx;
-  const MuonItem      *item    = &serving->group->item[i];
+  const MuonItem      *item    = &serving->group->server->item[i];
   const MuonVotesRule *rule    = &MuonVotesOf(serving->group)->rule;
   const MuonMatrix     from = MuonItemMatrix(item, G), to = MuonItemMatrix(item, D);
   MuonStatus           applied = MUON_STATUS_OK;
@@ -44,7 +44,7 @@ static PetscErrorCode MuonVoteApply_Private(void *ctx, PetscInt i, const MuonMat
 static PetscErrorCode MuonVoteOutput_Private(void *ctx, PetscInt i, const MuonArray *D)
 {
   MuonServing    *serving = (MuonServing *)ctx;
-  const MuonItem *item    = &serving->group->item[i];
+  const MuonItem *item    = &serving->group->server->item[i];
 
   PetscFunctionBegin;
   if (*serving->status == MUON_STATUS_OK && serving->length == NULL) PetscCall(MuonVotesFill_Private(serving->muon, item->shard, item->number, D, serving->status));
@@ -58,9 +58,9 @@ PetscErrorCode MuonVoteAssembled_Private(Muon muon, MuonGroup group, MuonStatus 
   PetscLogDouble           bytes, own;
 
   PetscFunctionBegin;
-  PetscCall(MuonAssemblyRun(group->assembly, &client));
+  PetscCall(MuonAssemblyRun(group->server->assembly, &client));
   if (MuonVotesOf(group)->rule.whole == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonAssemblyGetSentBytes(group->assembly, &bytes, &own)); /* which knows the last run only */
+  PetscCall(MuonAssemblyGetSentBytes(group->server->assembly, &bytes, &own)); /* which knows the last run only */
   muon->bytes[0] += bytes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -76,13 +76,13 @@ PetscErrorCode MuonMajorityAssembled_Private(Muon muon, MuonGroup group, MuonSta
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&unused, sizeof(unused)));
-  PetscCall(PetscCalloc1(group->nitems + 1, &serving.length));
-  PetscCall(MuonAssemblyRun(group->assembly, steps ? &moves : &lengths));
+  PetscCall(PetscCalloc1(group->server->nitems + 1, &serving.length));
+  PetscCall(MuonAssemblyRun(group->server->assembly, steps ? &moves : &lengths));
   if (steps == PETSC_FALSE) {
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, serving.length, (PetscMPIInt)group->nitems, MPI_DOUBLE, MPI_SUM, group->grid->inside));
-    muon->bytes[0] += (PetscLogDouble)group->nitems * sizeof(*serving.length);
-    for (PetscInt i = 0; i < group->nitems; i++) {
-      MuonVotesBlock *one = MuonVotesFind(group->item[i].shard, group->item[i].number);
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, serving.length, (PetscMPIInt)group->server->nitems, MPI_DOUBLE, MPI_SUM, group->grid->inside));
+    muon->bytes[0] += (PetscLogDouble)group->server->nitems * sizeof(*serving.length);
+    for (PetscInt i = 0; i < group->server->nitems; i++) {
+      MuonVotesBlock *one = MuonVotesFind(group->server->item[i].shard, group->server->item[i].number);
 
       if (one != NULL) one->length = serving.length[i];
     }

@@ -64,17 +64,49 @@ PetscErrorCode MuonVotesSetRule(MuonGroup group, const MuonVotesRule *rule)
 {
   PetscFunctionBegin;
   MuonVotesOf(group)->rule = *rule;
-  for (PetscInt k = 0; k < group->nshards; k++) {
-    group->shard[k].rowwise    = rule->direction == NULL && rule->whole == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
-    group->shard[k].replicated = rule->whole; /* each worker has a vote of its own, and all have the same majority */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool MuonIsRowwise_Votes(const MuonGroup group)
+{
+  const MuonVotesRule *rule = &MuonVotesOf(group)->rule;
+
+  return rule->direction == NULL && rule->whole == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+}
+
+static PetscErrorCode MuonSend_Votes(Muon muon, MuonGroup group, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  MuonVotesToss_Private(muon, group);
+  if (group->server != NULL && MuonVotesOf(group)->rule.direction != NULL) PetscCall(MuonVoteAssembled_Private(muon, group, status));
+  else PetscCall(MuonVotesFillAll_Private(muon, group, status));
+  if (MuonVotesAlone(group) == PETSC_FALSE) PetscCall(MuonVotesUp_Private(muon, group, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonMove_Votes(Muon muon, MuonShard *shard, const MuonLayerStepInfo *info, const MuonArray *W)
+{
+  PetscFunctionBegin;
+  if (shard->Xnew.data != NULL) MuonArrayAxpby(1, &shard->Xnew, 0, W);
+  else {
+    for (PetscInt b = 0; b < MuonVotesCount(shard); b++) {
+      const MuonVotesBlock *one  = MuonVotesBlockOf(shard, b);
+      const MuonArray       part = MuonVotesPart(one, W);
+
+      PetscCall(MuonVotesMove_Private(muon, MuonVotesOf(shard->group), one, 1 - info->rate * info->decay, &part, one->scale, &part));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static const MuonUpOps   MuonUpVotes   = {PETSC_FALSE, PETSC_FALSE, MuonSend_Votes, NULL};
+static const MuonDownOps MuonDownVotes = {PETSC_FALSE, PETSC_FALSE, MuonTell_Replicas, MuonMove_Votes};
+
 static PetscErrorCode MuonSetUp_Votes(Muon muon, MuonGroup group)
 {
-  MuonVotes votes = MuonVotesOf(group);
-  size_t    tossed;
+  MuonVotes        votes = MuonVotesOf(group);
+  size_t           tossed;
+  MuonExchangeMode mode;
 
   PetscFunctionBegin;
   PetscCall(MuonVotesLayOut_Private(muon, group));
@@ -82,32 +114,33 @@ static PetscErrorCode MuonSetUp_Votes(Muon muon, MuonGroup group)
   votes->planes  = votes->rule.tie == MUON_SIGN_TIE_ZERO && votes->workers % 2 == 0 ? 2 : 1;
   tossed         = votes->rule.tie == MUON_SIGN_TIE_RANDOM && votes->workers % 2 == 0 ? 1 : 0;
   PetscCall(MuonVotesSetItems_Private(group));
-  PetscCall(MuonExchangeResolveMode(group->exchange, PETSC_TRUE, NULL, &group->mode));
-  if (MuonVotesAlone(group)) group->mode = MUON_EXCHANGE_MODE_GATHER; /* of its own votes, which are there */
-  PetscCheck(group->depth == 1 || group->mode != MUON_EXCHANGE_MODE_REDUCE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+  PetscCall(MuonExchangeResolveMode(group->exchange, PETSC_TRUE, NULL, &mode));
+  if (MuonVotesAlone(group)) PetscCall(MuonParametersPut((PetscObject)group->exchange, "mode", MUON_EXCHANGE_MODE_GATHER)); /* of its own votes, which are there */
+  mode = group->exchange->mode;
+  PetscCheck(group->depth == 1 || mode != MUON_EXCHANGE_MODE_REDUCE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
              "-%smuon_exchange_mode reduce: its tree of votes waits at each rank on the way, which -%smuon_delay 1 does not; expected gather or allreduce", MuonPrefix(muon), MuonPrefix(muon));
-  if (group->mode == MUON_EXCHANGE_MODE_ALLREDUCE) {
+  if (mode == MUON_EXCHANGE_MODE_ALLREDUCE) {
     PetscCheck(votes->workers <= 32767, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_exchange_mode allreduce sums the votes of at most 32767 workers, got %d; gather has no limit", MuonPrefix(muon), votes->workers);
     votes->size = votes->workers > 127 ? 2 : 1;
     votes->room = votes->bits * votes->size;
-  } else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) votes->room = MuonKernelVotePlanes((size_t)votes->workers + tossed) * votes->bytes;
+  } else if (mode == MUON_EXCHANGE_MODE_REDUCE) votes->room = MuonKernelVotePlanes((size_t)votes->workers + tossed) * votes->bytes;
   PetscCall(PetscCalloc7(votes->bytes, &votes->own, tossed * votes->bytes, &votes->coin, votes->bytes, &votes->majority[0], (votes->planes - 1) * votes->bytes, &votes->majority[1], votes->room, &votes->counts[0], votes->room, &votes->counts[1],
                          (size_t)votes->workers + tossed, &votes->plane));
   if (tossed == 0) votes->coin = NULL;
-  group->no_downlink = PETSC_TRUE; /* every rank makes new weights of the majority */
+  group->up   = &MuonUpVotes;
+  group->down = &MuonDownVotes; /* every rank makes new weights of the majority */
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[k];
 
-    if (votes->rule.steps && MuonGroupIsAway(group) == PETSC_FALSE) {
+    if (votes->rule.steps && MuonPortServes(shard->port)) {
       const MuonArray part = MuonShardWeightsShape(shard);
 
       PetscCall(MuonArrayCreate(&part, part.precision, &shard->Xnew));
     }
     /* There are no other weights than the workers' */
-    shard->layer->owner  = -1;
-    shard->layer->server = &shard->X;
+    shard->layer->driver->server = &shard->X;
   }
-  PetscCall(MuonGroupSetUpAssembly_Private(muon, group, NULL));
+  PetscCall(MuonGroupSetUpAssembly_Private(muon, group, NULL, votes->rule.whole)); /* each worker has a vote of its own, and all have the same majority */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -134,16 +167,6 @@ static PetscErrorCode MuonGetMemory_Votes(MuonGroup group, PetscLogDouble *bytes
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonWorkers_Votes(Muon muon, MuonGroup group, MuonStatus *status)
-{
-  PetscFunctionBegin;
-  MuonVotesToss_Private(muon, group);
-  if (group->assembly != NULL && MuonVotesOf(group)->rule.direction != NULL) PetscCall(MuonVoteAssembled_Private(muon, group, status));
-  else PetscCall(MuonVotesFillAll_Private(muon, group, status));
-  if (MuonVotesAlone(group) == PETSC_FALSE) PetscCall(MuonVotesUp_Private(muon, group, status));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonCheck_Votes(Muon muon, MuonGroup group)
 {
   PetscFunctionBegin;
@@ -156,38 +179,17 @@ static PetscErrorCode MuonCheck_Votes(Muon muon, MuonGroup group)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCommit_Votes(Muon muon, MuonShard *shard)
-{
-  MuonArray whole, W;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole));
-  W = MuonShardPart(shard, &whole);
-  if (shard->Xnew.data != NULL) MuonArrayAxpby(1, &shard->Xnew, 0, &W);
-  else {
-    for (PetscInt b = 0; b < MuonVotesCount(shard); b++) {
-      const MuonVotesBlock *one  = MuonVotesBlockOf(shard, b);
-      const MuonArray       part = MuonVotesPart(one, &W);
-
-      PetscCall(MuonVotesMove_Private(muon, MuonVotesOf(shard->group), one, 1 - shard->round->info.rate * shard->round->info.decay, &part, one->scale, &part));
-    }
-  }
-  PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonServers_Votes(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
   PetscFunctionBegin;
-  PetscCall(MuonExchangeMoveEnd(group->exchange));
-  if (group->mode == MUON_EXCHANGE_MODE_ALLREDUCE) PetscCall(MuonExchangeReduceEnd(group->exchange));
+  if (group->exchange->mode == MUON_EXCHANGE_MODE_ALLREDUCE) PetscCall(MuonExchangeReduceEnd(group->exchange));
   PetscCall(MuonVotesDown_Private(muon, group, record, status));
-  if (group->assembly != NULL && MuonVotesOf(group)->rule.whole) PetscCall(MuonMajorityAssembled_Private(muon, group, status));
+  if (group->server != NULL && MuonVotesOf(group)->rule.whole) PetscCall(MuonMajorityAssembled_Private(muon, group, status));
   for (PetscInt k = 0; k < group->nshards && *status == MUON_STATUS_OK; k++) {
-    if (group->assembly == NULL || group->shard[k].Xnew.data == NULL) PetscCall(MuonVotesPrepare_Private(muon, &group->shard[k], status));
+    if (group->server == NULL || group->shard[k].Xnew.data == NULL) PetscCall(MuonVotesPrepare_Private(muon, &group->shard[k], status));
     MuonNoteStatus(muon, group->shard[k].layer, *status);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const MuonGroupOps MuonGroupVotes = {"votes", MuonCreate_Votes, MuonSetUp_Votes, MuonCheck_Votes, MuonWorkers_Votes, MuonServers_Votes, MuonCommit_Votes, MuonGetMemory_Votes, MuonDestroy_Votes, "agreement"};
+const MuonGroupOps MuonGroupVotes = {"votes", MuonCreate_Votes, MuonSetUp_Votes, MuonCheck_Votes, MuonIsRowwise_Votes, MuonServers_Votes, MuonGetMemory_Votes, MuonDestroy_Votes, "agreement"};

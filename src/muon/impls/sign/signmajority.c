@@ -16,13 +16,13 @@ static PetscErrorCode MuonVotesCountItem_Private(Muon muon, MuonGroup group, Pet
   MuonVotes            votes   = MuonVotesOf(group);
   const size_t         entries = (size_t)(votes->cut[i + 1] - votes->cut[i]), bytes = (entries + 7) / 8, voters = (size_t)votes->workers + (votes->coin != NULL);
   const MuonKernelTie  tie    = votes->rule.tie == MUON_SIGN_TIE_MINUS ? MUON_KERNEL_TIE_MINUS : MUON_KERNEL_TIE_PLUS;
-  const unsigned char *counts = group->mode == MUON_EXCHANGE_MODE_REDUCE ? votes->counts[0] : NULL;
+  const unsigned char *counts = group->exchange->mode == MUON_EXCHANGE_MODE_REDUCE ? votes->counts[0] : NULL;
   unsigned char       *coin   = NULL;
   MuonMark             mark;
 
   PetscFunctionBegin;
-  if (group->mode != MUON_EXCHANGE_MODE_GATHER || MuonVotesAlone(group)) votes->plane[0] = votes->own;
-  for (PetscMPIInt w = 0; w < votes->workers && group->mode == MUON_EXCHANGE_MODE_GATHER && MuonVotesAlone(group) == PETSC_FALSE; w++) {
+  if (group->exchange->mode != MUON_EXCHANGE_MODE_GATHER || MuonVotesAlone(group)) votes->plane[0] = votes->own;
+  for (PetscMPIInt w = 0; w < votes->workers && group->exchange->mode == MUON_EXCHANGE_MODE_GATHER && MuonVotesAlone(group) == PETSC_FALSE; w++) {
     const unsigned char *message;
     size_t               bytes;
     MuonStatus           received;
@@ -42,12 +42,12 @@ static PetscErrorCode MuonVotesCountItem_Private(Muon muon, MuonGroup group, Pet
     MuonKernelCopyBits(entries, votes->coin, (size_t)votes->cut[i], coin, 0);
     for (size_t k = 0; k < bytes; k++) coin[k] ^= votes->plane[0][k];
     votes->plane[votes->workers] = coin;
-    if (group->mode == MUON_EXCHANGE_MODE_REDUCE) {
+    if (group->exchange->mode == MUON_EXCHANGE_MODE_REDUCE) {
       MuonKernelVoteAdd(entries, (size_t)votes->workers, votes->counts[0], 1, coin, votes->counts[1]);
       counts = votes->counts[1];
     }
   }
-  if (group->mode == MUON_EXCHANGE_MODE_ALLREDUCE) MuonKernelVoteSummed(entries, votes->size, votes->counts[1], tie, majority, ties, sum);
+  if (group->exchange->mode == MUON_EXCHANGE_MODE_ALLREDUCE) MuonKernelVoteSummed(entries, votes->size, votes->counts[1], tie, majority, ties, sum);
   else MuonKernelVote(entries, voters, votes->plane, counts, tie, majority, ties, sum);
   for (size_t k = 0; k < bytes && coin != NULL; k++) coin[k] ^= majority[k];
   if (coin != NULL) *sum += 2 * MuonKernelCountBits(coin, 0, entries) - entries;
@@ -182,7 +182,7 @@ static PetscErrorCode MuonVotesScale_Private(Muon muon, MuonShard *shard, PetscI
   const MuonVotesRule     *rule      = &MuonVotesOf(shard->group)->rule;
   MuonVotesBlock          *one       = MuonVotesBlockOf(shard, b);
   const MuonArray          part      = MuonVotesPart(one, W);
-  const PetscBool          assembled = shard->group->assembly != NULL && rule->whole ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool          assembled = shard->group->server != NULL && rule->whole ? PETSC_TRUE : PETSC_FALSE;
   PetscReal                factor;
   MuonBlock                block;
   MuonArray                S;

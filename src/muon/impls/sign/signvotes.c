@@ -70,7 +70,7 @@ PetscErrorCode MuonVotesLayOut_Private(Muon muon, MuonGroup group)
   votes->bytes                 = (votes->bits + 7) / 8;
   votes->entries               = 0;
   for (PetscInt l = 0; l < muon->nactive; l++) {
-    if (((const MuonShard *)muon->active[l]->shard)->group->ops == group->ops) votes->entries += (PetscLogDouble)muon->active[l]->m * (PetscLogDouble)muon->active[l]->n;
+    if (MuonShardOf(muon->active[l])->group->ops == group->ops) votes->entries += (PetscLogDouble)muon->active[l]->m * (PetscLogDouble)muon->active[l]->n;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -296,8 +296,8 @@ PetscErrorCode MuonVotesUp_Private(Muon muon, MuonGroup group, MuonStatus *statu
   const MPI_Datatype type  = votes->size == 1 ? MPI_INT8_T : MPI_INT16_T;
 
   PetscFunctionBegin;
-  if (group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonVotesUpGather_Private(muon, group, status));
-  else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) PetscCall(MuonVotesUpTree_Private(muon, group, status));
+  if (group->exchange->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonVotesUpGather_Private(muon, group, status));
+  else if (group->exchange->mode == MUON_EXCHANGE_MODE_REDUCE) PetscCall(MuonVotesUpTree_Private(muon, group, status));
   else {
     /* Sums are sent in full for any status, which all ranks learn at the end */
     MuonKernelVoteSpread(votes->bits, votes->own, group->exchange->worker == 0 ? votes->coin : NULL, votes->size, votes->counts[0]);
