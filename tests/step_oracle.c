@@ -351,7 +351,7 @@ int main(int argc, char **argv)
     table: suffix | nsize | args
       # SOAP has the covariance of what the server has: estimates, or with its momentum the gradient that these are of
       soap        | {{1 3}} | -muon_layer_types "gain:adamw,row:sgd,embed:adamw" -ef21_compressor natural -ef21_server_compressor topk -ef21_server_compressor_values double -muon_momentum_at {{worker server}} -muon_layer_before soap -muon_layer_before_soap_interval 2
-      soap_shards | 4       | -problem_ranks 2 -muon_layer_types "gain:adamw,row:sgd,embed:adamw" -ef21_compressor natural -ef21_server_compressor topk -muon_layer_before soap -muon_layer_before_soap_interval 2
+      soap_shards | 4       | -problem_ranks 2 -muon_layer_types "gain:adamw,row:sgd,embed:adamw" -ef21_compressor natural -ef21_server_compressor topk -ef21_server_compressor_values double -muon_layer_before soap -muon_layer_before_soap_interval 2
     # By the sharp operator, in all norms, on ranks that have rows of them, with blocks, as messages; a layer of its own mind
     test:
       suffix: ef21_sharp
