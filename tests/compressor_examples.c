@@ -1,7 +1,6 @@
-static char help[] = "What compressors do by hand: triples that are zero, the ends of what numbers can hold, entries that are not touched, strips, and Table 2 of the EF21-Muon paper.\n";
+static char help[] = "What compressors do by hand: triples that are zero, the ends of what numbers can hold, entries that are not touched, and strips.\n";
 
 #include "compressor_common.h"
-#include <petscmuon/private/muoncompressorcodec.h>
 
 /* Singular values that a codec writes as zero are no triples */
 static PetscErrorCode CheckTriples(void)
@@ -177,54 +176,6 @@ static PetscErrorCode CheckStrips(PetscInt m, PetscInt n, int length)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of the largest message of an m x n layer, which nobody has to write for that */
-static PetscErrorCode PaperBits(MuonCompressor c, PetscInt m, PetscInt n, double *bits)
-{
-  const MuonArray      shape = MuonArrayOfScalars(m, n, NULL, m);
-  MuonCompressorLayout layout;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(&layout, sizeof(layout)));
-  layout.rows    = (uint64_t)n;
-  layout.columns = (uint64_t)m;
-  PetscUseTypeMethod(c, layout, &shape, &layout);
-  PetscCall(MuonCompressorSetCount(c, &layout, layout.header.count));
-  *bits = MuonCompressorPaperBits_Private(&layout, c->paperbits);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CheckTable(void)
-{
-  static const struct {
-    const char *choice;
-    double      cost;
-  } rows[]                          = {{"identity values single", 1.0000},          {"natural", 0.5000},
-                                       {"topk ratio 0.20 values single", 0.3625},   {"topk ratio 0.15 values single", 0.2718},
-                                       {"topk ratio 0.10 values single", 0.1812},   {"topk ratio 0.05 values single", 0.0906},
-                                       {"topk ratio 0.15 values natural", 0.1969},  {"topk ratio 0.10 values natural", 0.1312},
-                                       {"rankk ratio 0.20 values single", 0.2687},  {"rankk ratio 0.15 values single", 0.2019},
-                                       {"rankk ratio 0.10 values single", 0.1335},  {"rankk ratio 0.05 values single", 0.0667},
-                                       {"rankk ratio 0.15 values natural", 0.1010}, {"rankk ratio 0.10 values natural", 0.0667}};
-  static const PetscInt shapes[][3] = {{50304, 768, 1}, {768, 768, 48}, {3072, 768, 12}, {768, 3072, 12}};
-
-  PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rows); k++) {
-    MuonCompressor c;
-    double         bits, total = 0, dense = 0;
-
-    PetscCall(Make(&c, "%s paper_index_bits 26", rows[k].choice));
-    for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
-      PetscCall(PaperBits(c, shapes[s][0], shapes[s][1], &bits));
-      total += bits * (double)shapes[s][2];
-      dense += 32.0 * (double)(shapes[s][0] * shapes[s][1] * shapes[s][2]);
-    }
-    TestCheck(dense == 32.0 * 123568128, "The model has %g entries", dense / 32);
-    TestCheck(fabs(total / dense - rows[k].cost) <= 2e-4, "%s: cost %g, the paper says %g", rows[k].choice, total / dense, rows[k].cost);
-    PetscCall(Free(0));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
   static const PetscInt strips[][2] = {{40, 3}, {33, 17}, {9, 129}, {300, 7}};
@@ -239,7 +190,6 @@ int main(int argc, char **argv)
   /* More entries than are looked at together, with a block that ends in between */
   PetscCall(CheckStrips(129, 1021, 1024));
   PetscCall(CheckStrips(75, 1001, 65536));
-  PetscCall(CheckTable());
   PetscCall(PetscFinalize());
   return 0;
 }

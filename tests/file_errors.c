@@ -459,7 +459,6 @@ int main(void)
   Prune();
   Usage();
   Corrupt();
-  printf("ok\n");
   return 0;
 }
 
@@ -468,6 +467,5 @@ int main(void)
   test:
     nsize: 0
     link: internal
-    output_file: output/wire_ok.out
 
 TEST*/

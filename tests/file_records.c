@@ -274,7 +274,6 @@ int main(int argc, char **argv)
   Links();
   Check(argc == 2, "one argument is expected, a folder");
   Version(argv[1]);
-  printf("ok\n");
   return 0;
 }
 
@@ -284,6 +283,5 @@ int main(int argc, char **argv)
     nsize: 0
     link: internal
     args: ${PETSCMUON_DIR}/tests/checkpoints/version1
-    output_file: output/wire_ok.out
 
 TEST*/

@@ -231,7 +231,6 @@ int main(void)
   for (unsigned width = 2; width <= 8; width++) Damage(width, 1u << width, &state);
   for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) Damage(9, ranges[i], &state);
   Order();
-  printf("ok\n");
   return 0;
 }
 
@@ -240,6 +239,5 @@ int main(void)
   test:
     nsize: 0
     link: internal
-    output_file: output/wire_ok.out
 
 TEST*/

@@ -172,7 +172,6 @@ int main(int argc, char **argv)
   else {
     Check(folder != NULL, "-oracle_dir is missing");
     WriteAll(folder);
-    printf("ok\n");
   }
   return 0;
 }
@@ -182,7 +181,6 @@ int main(int argc, char **argv)
   testset:
     nsize: 0
     link: internal
-    output_file: output/wire_ok.out
     timeoutfactor: 3
 
     table: suffix | oracle

@@ -254,7 +254,6 @@ int main(void)
       if (kept[c / 2] <= d) RoundTrip(1, d, MUON_WIRE_SPARSE | (c % 2 ? 2 * CORPUS_CROWDED : 0), values[k % 3], kept[c / 2], &state);
     }
   }
-  printf("ok\n");
   return 0;
 }
 
@@ -263,6 +262,5 @@ int main(void)
   test:
     nsize: 0
     link: internal
-    output_file: output/wire_ok.out
 
 TEST*/

@@ -323,7 +323,6 @@ int main(void)
   CheckSizes();
   CheckPacket();
   CheckCRC();
-  printf("ok\n");
   return 0;
 }
 
@@ -332,6 +331,5 @@ int main(void)
   test:
     nsize: 0
     link: internal
-    output_file: output/wire_ok.out
 
 TEST*/

@@ -3,7 +3,7 @@
     polar_coefficients.py DIR          all sets, one after the other
     polar_coefficients.py DIR one      one method on all spectra; gram: the polynomials on the Gram matrix
 
-cases.txt has a line "spectrum set steps rows columns eps" for each pair G<i>.f64, Q<i>.f64 of column-major doubles; the set svd is the exact factor. Where rows of a table can be derived, they are: those of
+cases.txt has a line "spectrum set steps rows columns eps" for each pair G<i>.f64, Q<i>.f64 of column-major doubles; the set svd is the exact factor, and each column of the spectrum scan a diagonal matrix. Where rows of a table can be derived, they are: those of
 Polar Express by the greedy construction of their paper, a best odd polynomial of degree five on one interval after the other.
 """
 import os
@@ -66,9 +66,31 @@ SETS = {
 }
 
 
+# The least and the largest value for sigma / ||G||_F in [l,1], l = 0.1, 0.01, 0.001; three digits
+RANGES = {
+    ("kj", 5): (.682, 1.134, .682, 1.134, .471, 1.202), ("quintic", 5): (.996, 1, .228, 1, .023, 1), ("quintic", 10): (1, 1, 1, 1, .499, 1), ("cubic", 5): (.659, 1, .076, 1, .008, 1),
+    ("cubic", 15): (1, 1, 1, 1, .417, 1), ("you", 5): (.978, 1.032, .978, 1.032, .475, 1.145), ("polarexpress", 5): (.870, 1.124, .870, 1.124, .840, 1.124),
+    ("polarexpress", 6): (.997, 1.001, .997, 1.001, .993, 1.001), ("polarexpress", 10): (1, 1, 1, 1, 1, 1), ("pe105", 5): (.846, 1.124, .846, 1.124, .729, 1.124),
+    ("modded", 5): (.859, 1.141, .859, 1.141, .847, 1.141), ("emerging", 5): (.870, 1.124, .870, 1.124, .846, 1.124), ("cans", 5): (.884, 1.120, .884, 1.120, .884, 1.120),
+    ("deepseekv4", 10): (1, 1.0005, 1, 1.0005, 1, 1.0005), ("cubic5", 5): (.774, 1.3, .774, 1.3, .119, 1.3),
+}
+
+
 def row(name, step):
     rows, cycle, _ = SETS[name]
     return rows[step % len(rows) if cycle else min(step, len(rows) - 1)]
+
+
+def iterate(y, rows):
+    """And the largest product of slopes along the way."""
+    values = np.linalg.svd(y, compute_uv=False)
+    slope = np.ones_like(values)
+    for a, b, c in rows:
+        r = y @ y.T
+        y = a * y + (b * r + c * (r @ r)) @ y
+        slope *= np.maximum(np.abs(a + 3 * b * values**2 + 5 * c * values**4), 1)
+        values = a * values + b * values**3 + c * values**5
+    return y, slope.max()
 
 
 def newton_schulz(g, name, steps):
@@ -78,15 +100,23 @@ def newton_schulz(g, name, steps):
     if name == "aol":
         y = y / np.sqrt(np.abs(y @ y.T).sum(axis=1))[:, None]
         assert np.linalg.norm(y, 2) <= 1 + 1e-12
-    values = np.linalg.svd(y, compute_uv=False)
-    slope = np.ones_like(values)
+    y, slope = iterate(y, [row(name, step) for step in range(steps)])
+    return (y.T if g.shape[0] >= g.shape[1] else y), slope
+
+
+def check_scan(g, q, name, steps, eps, line):
+    """Of diagonal matrices, a column each. A step makes less than 16 eps times the sum of its terms without their signs, and enlarges what was there by its slope."""
+    sigma = g / np.sqrt((g * g).sum(axis=0))
+    x, error = sigma / SETS[name][2], 16 * eps
     for step in range(steps):
         a, b, c = row(name, step)
-        r = y @ y.T
-        y = a * y + (b * r + c * (r @ r)) @ y
-        slope *= np.maximum(np.abs(a + 3 * b * values**2 + 5 * c * values**4), 1)
-        values = a * values + b * values**3 + c * values**5
-    return (y.T if g.shape[0] >= g.shape[1] else y), slope.max()
+        error = error * np.abs(a + 3 * b * x**2 + 5 * c * x**4) + 16 * eps * (np.abs(a * x) + np.abs(b * x**3) + np.abs(c * x**5))
+        x = a * x + b * x**3 + c * x**5
+    assert (np.abs(q - x) <= error).all(), (line, np.abs(q - x).max())
+    if g.shape[1] > 1:
+        found = [f(q[sigma >= l * (1 - 1e-9)]) for l in (0.1, 0.01, 0.001) for f in (np.min, np.max)]
+        # The scan leaves out at most the peak between two of its points
+        assert np.allclose(found, RANGES[name, steps], rtol=0, atol=2e-3), (line, found)
 
 
 def remez(lower, upper):
@@ -149,6 +179,9 @@ def main():
         g = np.fromfile(os.path.join(folder, f"G{i}.f64")).reshape((m, n), order="F")
         q = np.fromfile(os.path.join(folder, f"Q{i}.f64")).reshape((m, n), order="F")
         count += 1
+        if spectrum == "scan":
+            check_scan(g, q, name, steps, eps, line)
+            continue
         if not g.any():
             assert not q.any(), "a zero matrix has the factor zero: " + line
             continue
@@ -160,8 +193,9 @@ def main():
         bound = 4 * (m + n) * eps * (steps + 1) * slope if not gram else 1e4 * (m + n) * eps
         assert np.linalg.norm(q - expected) <= bound, (line, np.linalg.norm(q - expected), bound)
         assert bound < 1e-4 or eps > 1e-10, (line, bound)
-    assert count == (64 if sys.argv[2:] else 368), f"{count} cases"
+    assert count == (64 if sys.argv[2:] else 368 + 70), f"{count} cases"
     assert name != "svd" or by_eigenvalues >= 10, f"only {by_eigenvalues} cases by eigenvalues"
 
 
-main()
+if __name__ == "__main__":
+    main()

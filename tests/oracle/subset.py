@@ -1,6 +1,6 @@
 """The positions of a seeded message a second time, from src/wire/README.md.
 
-    subset.py DIR    check the sets that tests/kernels_random.c wrote into DIR
+    subset.py DIR    check the sets that tests/kernels_codec.c wrote into DIR
 """
 import os
 import sys
