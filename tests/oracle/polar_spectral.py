@@ -1,4 +1,4 @@
-"""The spectral normalization of Newton-Schulz recomputed by numpy from the matrices that tests/polar_spectral.c wrote.
+"""The spectral normalization of Newton-Schulz recomputed by numpy from the matrices that tests/polar_types.c wrote.
 
 cases.txt has a line "set steps iterations rows columns eps" for each pair G<i>.f64, Q<i>.f64 of column-major doubles; the set "start" means the matrix before the first step.
 """
@@ -12,11 +12,9 @@ from polar_coefficients import iterate, row
 
 WATCH = 8
 
-
 def random_start(s):
     stream = Stream(0x506F6C6172, 0, 0, 0, 0)
     return np.array([stream.word(i) / 2**31 - 1 for i in range(s)])
-
 
 def polar_ns(y, iterations, start):
     """The largest singular value as SignMuon's PolarNS estimates it, from a v whose image is the start."""
@@ -28,7 +26,6 @@ def polar_ns(y, iterations, start):
         s = np.linalg.norm(v)
         v /= s
     return s
-
 
 def main():
     folder = sys.argv[1]
@@ -60,6 +57,5 @@ def main():
         assert np.linalg.norm(q - expected) <= bound, (line, np.linalg.norm(q - expected), bound)
     assert i > 200, i
     assert rescued > 0, "no case in which the watch mattered"
-
 
 main()
