@@ -9,25 +9,20 @@ import sys
 
 import numpy as np
 
-
 def conjugate(p):
     return np.inf if p == 1 else 1.0 if np.isinf(p) else p / (p - 1)
-
 
 def norm(x, p):
     """The p-norm of a vector, or of each column, scaled."""
     most = np.abs(x).max(axis=0)
     return most if np.isinf(p) else most * ((np.abs(x) / np.where(most > 0, most, 1)) ** p).sum(axis=0) ** (1 / p)
 
-
 def norm_of(kind, p, q, x):
     return norm(np.linalg.svd(x, compute_uv=False), p) if kind == 0 else norm(norm(x if kind == 1 else x.T, p), q)
-
 
 def phase(x):
     """The sign, of complex numbers, too; 0 of 0."""
     return x / np.maximum(np.abs(x), np.finfo(float).tiny)
-
 
 def dual_vector(x, p, largest=None):
     """The maximizer of <x, w> over the unit ball of the p-norm: of several largest the first, where there are several, or the one that is given."""
@@ -44,7 +39,6 @@ def dual_vector(x, p, largest=None):
     w[nonzero] = phase(x[nonzero]) * np.exp(np.log(np.abs(x[nonzero]) / c) / (p - 1) if np.isfinite(p) else 0.0)
     return w
 
-
 def mixed(p, q, g, rowmajor, eps, found):
     """Norm, dual norm and minimizer of the q-norm of the p-norms of the columns. Where these are equal but for rounding, found may have any of the largest."""
     primal, c = norm(norm(g, p), q), norm(g, conjugate(p))
@@ -59,12 +53,10 @@ def mixed(p, q, g, rowmajor, eps, found):
         d = -np.stack([dual_vector(x, p) for x in g.T], axis=1) * dual_vector(c, q, tie)
     return primal, norm(c, conjugate(q)), d
 
-
 def singular(p, g, eps):
     u, s, vt = np.linalg.svd(g, full_matrices=False)
     rank = int((s > max(g.shape) * eps * s[0]).sum())
     return norm(s, p), norm(s, conjugate(p)), -(u[:, :rank] * dual_vector(s[:rank], p)) @ vt[:rank] if rank else 0 * g
-
 
 def slack(p, kept, eps):
     """How far a minimizer of the singular values' norm may be off: factors turn by a few eps over the gap between the singular values that weigh unlike, or over the smallest where all weigh 1."""
@@ -77,7 +69,6 @@ def slack(p, kept, eps):
     # The derivative of sigma^(1/(p-1)) is largest at the largest for an exponent above 1, else at the smallest
     power = 1 / (p - 1)
     return eps * max(power, 1) * (1.0 if power >= 1 else (kept[0] / kept[-1]) ** (1 - power))
-
 
 def check_ball(kind, p, q, exact, single, eps, real, g, d, s, primal, dual, random):
     """The minimizer is in the ball, at the value of minus the dual norm; no random point of the ball, and none near the minimizer, has a smaller inner product."""
@@ -99,7 +90,6 @@ def check_ball(kind, p, q, exact, single, eps, real, g, d, s, primal, dual, rand
     assert np.linalg.norm(s + truth * d) <= bound * np.linalg.norm(d) + 4 * real * truth * np.linalg.norm(d), 'the sharp operator'
     assert abs((g * s).sum() - truth**2) <= (2 * bound + 2 * slack / eps * real * truth) * truth, '<G,G#>'
     assert abs(norm_of(kind, p, q, s) - truth) <= bound + 2 * slack / eps * real * truth, '||G#||'
-
 
 def main():
     folder = sys.argv[1]
@@ -133,7 +123,6 @@ def main():
     assert data.size == 0, data.size
     assert len(seen) >= 20 and min(seen.values()) >= 90, seen
     assert compared > 0.9 * sum(seen.values()), (compared, seen)
-
 
 if __name__ == "__main__":
     main()
