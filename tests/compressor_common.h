@@ -188,9 +188,7 @@ static inline void SetAt(Matrix A, PetscInt e, double x)
 /* The same matrix for the same state, whatever its precision and its order are, but for the rounding of its entries */
 static inline void Random(Matrix A, double scale)
 {
-  for (PetscInt j = 0; j < A->n; j++) {
-    for (PetscInt i = 0; i < A->m; i++) Set(A, i, j, scale * Normal());
-  }
+  for (PetscInt e = 0; e < A->m * A->n; e++) Set(A, e % A->m, e / A->m, scale * Normal());
 }
 
 /* Y = a X + b Y; what is overwritten is not read */

@@ -50,16 +50,6 @@ static const TestNorm testnorms[] = {{MUONLMOSPECTRAL, LMO_SINGULAR, INFINITY, 0
                                      {MUONLMOMIXED, LMO_COLUMNS, 1.001, 1000, 0}};
 #define TEST_NORMS ((int)PETSC_STATIC_ARRAY_LENGTH(testnorms))
 
-/* With the exponents that a setter gets */
-static inline TestNorm TestNormRounded(const TestNorm *norm)
-{
-  TestNorm rounded = *norm;
-
-  rounded.p = (double)(PetscReal)norm->p;
-  rounded.q = (double)(PetscReal)norm->q;
-  return rounded;
-}
-
 /* The name for messages */
 static inline const char *TestNormName(const TestNorm *norm)
 {

@@ -90,8 +90,7 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  build:
-    link: internal
+  link: internal
 
   # Of small layers, but for what depends on the last bits of singular vectors
   testset:

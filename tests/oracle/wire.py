@@ -754,7 +754,7 @@ def bad_sections():
 def bad_packets():
     """Each breaks one rule of what a payload says; sender 3, direction 0, step 7, one layer F20C3F36: name, rows, columns, packet.
 
-    Headers, lengths and counts are broken by tests/wire_sizes.c and wire_mutation.c.
+    Headers, lengths and counts are broken by tests/wire_messages.c and wire_mutation.c.
     """
     layer = 0xF20C3F36
 
