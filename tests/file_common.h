@@ -69,6 +69,12 @@ static inline double RunGet(const MuonFileRecord *record, const void *from, size
   return record->precision == MUON_FILE_BYTES ? ((const unsigned char *)from)[at] : record->precision == MUON_FILE_SINGLE ? (double)((const float *)from)[at] : ((const double *)from)[at];
 }
 
+static inline int Unlocks(MuonFileFolder *folder)
+{
+  MuonFileFolderUnlock(folder);
+  return 1;
+}
+
 static inline MuonFileResult RunWrite(MuonFileWriter *writer, int rank, uint64_t step)
 {
   for (int k = 0; k < RUN_RECORDS; k++) {

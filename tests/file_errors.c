@@ -73,12 +73,6 @@ static int End(MuonFileFolder *folder)
   return error;
 }
 
-static int Unlocks(MuonFileFolder *folder)
-{
-  MuonFileFolderUnlock(folder);
-  return 1;
-}
-
 /* The lock says something that no process holds */
 static void Leave(Model *model, const char text[])
 {

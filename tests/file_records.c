@@ -105,12 +105,6 @@ static void Recut(MuonFileReader *reader, int rank, int ranks)
   free(data);
 }
 
-static int Unlocks(MuonFileFolder *folder)
-{
-  MuonFileFolderUnlock(folder);
-  return 1;
-}
-
 /* A process holds the lock and is killed, while a child that it forked lives on */
 static void Killed(MuonFileFolder *folder, unsigned char run[MUON_FILE_RUN])
 {

@@ -5,9 +5,6 @@
 */
 #include "kernels_common.h"
 #include "kernels/array/muonlmokernels.h"
-static uint64_t state = 2;
-#define Random(k, m, n, gap) NewArray(k, m, n, gap, &state)
-#define Zeros(k, m, n, gap)  NewArray(k, m, n, gap, NULL)
 
 static const double bad[] = {NAN, INFINITY, -INFINITY};
 

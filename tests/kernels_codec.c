@@ -8,9 +8,6 @@
 #include "kernels_common.h"
 #include "kernels/array/muonentry.h"
 #include <petscmuon/private/muonwire.h>
-static uint64_t state = 1;
-#define Random(k, m, n, gap) NewArray(k, m, n, gap, &state)
-#define Zeros(k, m, n, gap)  NewArray(k, m, n, gap, NULL)
 
 static const double bad[] = {NAN, INFINITY, -INFINITY, -1e39}; /* the last is no binary32 */
 
