@@ -211,10 +211,7 @@ static PetscErrorCode CheckAlphas(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   With all that there is nothing changes but by the rounding of the values, or of a decomposition. The second message is another one of
-   powersgd
-*/
+/* With all that there is nothing changes but by the rounding of the values, or of a decomposition. The second message is another one of powersgd */
 static PetscErrorCode CheckEverything(void)
 {
   static const struct {
@@ -298,10 +295,7 @@ static PetscErrorCode CheckBlocks(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   What draws has fixed seeds here; bounds are six standard deviations of the theory, which a right program
-   exceeds with a probability of 2e-9
-*/
+/* What draws has fixed seeds here; bounds are six standard deviations of the theory, which a right program exceeds with a probability of 2e-9 */
 enum {
   ENTRIES = 12 * 17, /* of a matrix whose means are looked at */
   DRAWS   = 150,

@@ -522,10 +522,7 @@ static PetscErrorCode CheckForged(const char choice[], PetscInt m, PetscInt n)
   TestCheck(!valid, "%s: the message of another layer is accepted", choice);
   PetscCall(MuonCompressorSetStream(c, 11, "attn.qkv", 3, 1));
   PetscCall(CheckBytes(c, bytes, M->buf, Z, &valid));
-  /*
-     One entry among a few, or none, may be one of either size; so may be entries among others where nobody
-     knows how many there are
-  */
+  /* One entry among a few, or none, may be one of either size; so may be entries among others where nobody knows how many there are */
   PetscCall(MuonCompressorGetMaxBytes(c, m, n, &most));
   PetscCall(MuonCompressorGetMaxBytes(c, m + 1, n, &othermost));
   PetscCall(GetLayout(c, X, &layout));

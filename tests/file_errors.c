@@ -250,10 +250,7 @@ static void Damage(Model *model, const char path[])
   Check(Load(model, &why, text) == 20, "%s, as it was: %s", path, text);
 }
 
-/*
-   The checksums of header, data and index of a file, and of its manifest if it is not that, agree again.
-   records is how many it has
-*/
+/* The checksums of header, data and index of a file, and of its manifest if it is not that, agree again. records is how many it has */
 static void Rectify(Model *model, const char path[])
 {
   ModelBytes    *file    = ModelFile(model, path);

@@ -680,10 +680,7 @@ static double Product(const Array *A, size_t a, const Array *B, size_t b)
   return sum;
 }
 
-/*
-   Columns of length 1 and orthogonal, so many roundings away, also where the matrix has not as many
-   directions; what it had is in their span
-*/
+/* Columns of length 1 and orthogonal, so many roundings away, also where the matrix has not as many directions; what it had is in their span */
 static void CheckOrthonormalize(const MuonKernels *k, size_t m, size_t l, int deficient)
 {
   const double tolerance = 10 * (double)m * Epsilon(k);

@@ -226,10 +226,7 @@ static void CheckNorms(const MuonKernels *k)
   FreeArrays();
 }
 
-/*
-   Natural compression: |x| in [2^a, 2^(a+1)) becomes 2^(a+1) exactly where the entry's random fraction of 23 bits
-   reaches (2^(a+1) - |x|) / 2^a
-*/
+/* Natural compression: |x| in [2^a, 2^(a+1)) becomes 2^(a+1) exactly where the entry's random fraction of 23 bits reaches (2^(a+1) - |x|) / 2^a */
 static double Natural(double x, uint32_t word)
 {
   const double y = (double)(float)x, fraction = (double)(word >> 9) / 8388608.0;
@@ -387,10 +384,7 @@ static void CheckSize(size_t entries, size_t count, uint64_t seed)
   FreeFrom(here);
 }
 
-/*
-   A sum of chi-square with that many degrees of freedom is outside of this with a probability of 2 exp(-20)
-   (Laurent and Massart, 2000, lemma 1)
-*/
+/* A sum of chi-square with that many degrees of freedom is outside of this with a probability of 2 exp(-20) (Laurent and Massart, 2000, lemma 1) */
 static void CheckChiSquare(double sum, double freedom, const char what[])
 {
   const double x = 20;

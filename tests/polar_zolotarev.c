@@ -19,10 +19,7 @@ static long double Mean(long double complement)
   return a;
 }
 
-/*
-   c_i = - l^2 sn^2 of an imaginary argument for the modulus l, a quotient of theta functions whose series
-   converge at once where l is small
-*/
+/* c_i = - l^2 sn^2 of an imaginary argument for the modulus l, a quotient of theta functions whose series converge at once where l is small */
 static long double Node(int r, long double l, int i)
 {
   /* K'(l) belongs to the modulus whose complement is l */

@@ -286,10 +286,7 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
   content->rows    = rows;
   content->columns = columns;
   if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK || MuonWireMessageUncompressed(&found, rows, columns, &content->header, &content->layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  /*
-     Length and codecs are not proved yet; a layer of the tests is never so large that room for it could be
-     missing
-  */
+  /* Length and codecs are not proved yet; a layer of the tests is never so large that room for it could be missing */
   most = (size_t)MuonWireMessageBytes(header);
   room = (unsigned char *)Allocate(most);
   if (MuonWireMessageExpand(bytes, length, layer, rows, columns, most, room, &from, &content->header) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
@@ -498,10 +495,7 @@ static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
   PacketWrite(packet, CorpusKinds[which].shortest);
 }
 
-/*
-   Opens a packet and decodes every message; contents of the layers say what is expected. The verdict on the
-   whole
-*/
+/* Opens a packet and decodes every message; contents of the layers say what is expected. The verdict on the whole */
 static inline MuonWireResult PacketCheck(const unsigned char *packet, size_t length, const CorpusPacket *expected)
 {
   MuonWireResult       result = MUON_WIRE_OK;

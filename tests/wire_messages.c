@@ -304,10 +304,7 @@ static void CheckCRC(void)
 
     CheckAll((uint32_t)i, data + first, bytes, CRCByDefinition((uint32_t)i, data + first, bytes));
   }
-  /*
-     A state of the register uses one entry in 256 of the tables that join the three strides: enough states to
-     meet all of them
-  */
+  /* A state of the register uses one entry in 256 of the tables that join the three strides: enough states to meet all of them */
   for (size_t i = 0; i < 2500; i++) {
     const uint32_t crc = (uint32_t)NextBits(&state);
 
@@ -407,10 +404,7 @@ static void AllValues(void)
   FreeFrom(here);
 }
 
-/*
-   Codes of every width, at every place in a byte, up to the longest line; a place that does not exist at each
-   of them
-*/
+/* Codes of every width, at every place in a byte, up to the longest line; a place that does not exist at each of them */
 static void AllWidths(void)
 {
   unsigned char *section = (unsigned char *)Allocate(57 * 200 / 8 + 8), narrow[200], packed[208];
@@ -604,10 +598,7 @@ static double Entropy(const double counts[], unsigned symbols)
   return bits;
 }
 
-/*
-   The largest entries of d normally distributed ones, rounded to powers of two; the bytes that are sent, and
-   in *bound the bytes of their entropy
-*/
+/* The largest entries of d normally distributed ones, rounded to powers of two; the bytes that are sent, and in *bound the bytes of their entropy */
 static double Largest(uint64_t d, double ratio, double *bound, uint64_t *state)
 {
   const size_t here      = allocations;

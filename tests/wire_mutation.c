@@ -57,10 +57,7 @@ static void RefusedValues(unsigned char *packet, size_t length, const CorpusPack
   }
 }
 
-/*
-   The packet with other bytes in place of the first old ones of the message at, and lengths that agree; the
-   verdict must be refusal
-*/
+/* The packet with other bytes in place of the first old ones of the message at, and lengths that agree; the verdict must be refusal */
 static void RefusedHead(const unsigned char *packet, size_t length, const CorpusPacket *from, size_t at, size_t old, const unsigned char *head, size_t bytes, const char what[])
 {
   unsigned char *other = (unsigned char *)Allocate(length + bytes);

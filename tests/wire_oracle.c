@@ -88,10 +88,7 @@ static void WriteAll(const char folder[])
       Say(cases, &from.content[i], &found);
     }
 
-    /*
-       Flips in the smallest packets and, one in 61, in all; now and then with the checksum that came,
-       else with one that fits
-    */
+    /* Flips in the smallest packets and, one in 61, in all; now and then with the checksum that came, else with one that fits */
     for (size_t bit = 0; bit < 8 * length && which != CORPUS_LONG; bit += length < 200 ? 1 : 61) {
       packet[bit / 8] = (unsigned char)(packet[bit / 8] ^ 1 << bit % 8);
       if (bit % 5 == 0) Mutation(mutations, packet, length, &from, which);
