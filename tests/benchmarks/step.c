@@ -6,7 +6,6 @@ static char help[] = "Times the phases of a step beside what the machine can do:
 
 #include "../parameters.h"
 #include <petscmuon/private/muonimpl.h>
-#include <petscmuon/private/muonpolarimpl.h>
 #include "../../tutorials/nanogpt/model.h"
 #include "benchmark_common.h"
 
@@ -324,26 +323,12 @@ static PetscErrorCode MeasureMachine(PetscInt width, size_t bytes, Limits *limit
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes of an entry in the kernels of the polar factors; those of bf16 are held against products of singles */
-static PetscErrorCode GetPolarBytes(const Task *task, size_t *bytes)
-{
-  MuonLMO            lmo;
-  MuonPolar          polar;
-  MuonPolarPrecision precision;
-
-  PetscFunctionBeginUser;
-  PetscCall(MuonLayerGetLMO(task->layer[task->n - 1], &lmo));
-  PetscCall(MuonLMOGetPolar(lmo, &polar));
-  PetscCall(MuonPolarGetPrecision(polar, &precision));
-  *bytes = precision == MUON_POLAR_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Run(const Model *model, PetscInt steps)
 {
   Task           task;
   Muon           muon;
   MuonType       type;
+  MuonPolar      polar;
   Limits         limits;
   PetscLogDouble entries = 0, seconds[PHASES], memory[3], sent[3];
   MuonTraffic    traffic;
@@ -353,7 +338,7 @@ static PetscErrorCode Run(const Model *model, PetscInt steps)
   PetscCall(PetscMemzero(&limits, sizeof(limits)));
   PetscCall(TaskCreate(model, &task));
   PetscCall(CreateMuon(model, &task, &muon));
-  PetscCall(GetPolarBytes(&task, &bytes));
+  PetscCall(GetPolar(task.layer[task.n - 1], &polar, &bytes));
   PetscCall(MeasureMachine(model->shape.width, bytes, &limits));
   PetscCall(TimeSteps(muon, steps, seconds, &limits));
   PetscCall(MeasureMachine(model->shape.width, bytes, &limits));

@@ -3,7 +3,7 @@
     polar_coefficients.py DIR          all sets, one after the other
     polar_coefficients.py DIR one      one method on all spectra; gram: the polynomials on the Gram matrix
 
-cases.txt has a line "spectrum set steps rows columns eps" for each pair G<i>.f64, Q<i>.f64 of column-major doubles; the set svd is the exact factor. Where rows of a table can be derived, they are: those of
+cases.txt has a line "spectrum set steps rows columns eps" for each pair G<i>.f64, Q<i>.f64 of column-major doubles; the set svd is the exact factor, and each column of the spectrum scan a diagonal matrix. Where rows of a table can be derived, they are: those of
 Polar Express by the greedy construction of their paper, a best odd polynomial of degree five on one interval after the other.
 """
 import os
@@ -44,10 +44,8 @@ CANS = [(8.4703, -25.1081, 18.6293), (4.1828, -3.1087, 0.5806), (3.9619, -2.9541
 AOL = [(4.0098, -7.0585, 2.4635), (3.4585, -5.5479, 2.5959), (2.7573, -3.2939, 1.4254), (2.7215, -3.0494, 1.3169)]
 CUBIC5 = [(3.3656576, -3.3420992, 0.0), (2.5744352, -1.4957376, 0.0), (2.5368962, -1.4312570, 0.0), (2.4418906, -1.2764040, 0.0), (2.2230472, -0.9630650, 0.0)]
 
-
 def divided(row, f):
     return row[0] / f, row[1] / f**3, row[2] / f**5
-
 
 # rows, cycle, factor of the norm
 SETS = {
@@ -65,11 +63,29 @@ SETS = {
     "cubic5": (CUBIC5, True, 1.0),
 }
 
+# The least and the largest value for sigma / ||G||_F in [l,1], l = 0.1, 0.01, 0.001; three digits
+RANGES = {
+    ("kj", 5): (.682, 1.134, .682, 1.134, .471, 1.202), ("quintic", 5): (.996, 1, .228, 1, .023, 1), ("quintic", 10): (1, 1, 1, 1, .499, 1), ("cubic", 5): (.659, 1, .076, 1, .008, 1),
+    ("cubic", 15): (1, 1, 1, 1, .417, 1), ("you", 5): (.978, 1.032, .978, 1.032, .475, 1.145), ("polarexpress", 5): (.870, 1.124, .870, 1.124, .840, 1.124),
+    ("polarexpress", 6): (.997, 1.001, .997, 1.001, .993, 1.001), ("polarexpress", 10): (1, 1, 1, 1, 1, 1), ("pe105", 5): (.846, 1.124, .846, 1.124, .729, 1.124),
+    ("modded", 5): (.859, 1.141, .859, 1.141, .847, 1.141), ("emerging", 5): (.870, 1.124, .870, 1.124, .846, 1.124), ("cans", 5): (.884, 1.120, .884, 1.120, .884, 1.120),
+    ("deepseekv4", 10): (1, 1.0005, 1, 1.0005, 1, 1.0005), ("cubic5", 5): (.774, 1.3, .774, 1.3, .119, 1.3),
+}
 
 def row(name, step):
     rows, cycle, _ = SETS[name]
     return rows[step % len(rows) if cycle else min(step, len(rows) - 1)]
 
+def iterate(y, rows):
+    """And the largest product of slopes along the way."""
+    values = np.linalg.svd(y, compute_uv=False)
+    slope = np.ones_like(values)
+    for a, b, c in rows:
+        r = y @ y.T
+        y = a * y + (b * r + c * (r @ r)) @ y
+        slope *= np.maximum(np.abs(a + 3 * b * values**2 + 5 * c * values**4), 1)
+        values = a * values + b * values**3 + c * values**5
+    return y, slope.max()
 
 def newton_schulz(g, name, steps):
     y = g / (np.linalg.norm(g) * SETS[name][2])
@@ -78,16 +94,22 @@ def newton_schulz(g, name, steps):
     if name == "aol":
         y = y / np.sqrt(np.abs(y @ y.T).sum(axis=1))[:, None]
         assert np.linalg.norm(y, 2) <= 1 + 1e-12
-    values = np.linalg.svd(y, compute_uv=False)
-    slope = np.ones_like(values)
+    y, slope = iterate(y, [row(name, step) for step in range(steps)])
+    return (y.T if g.shape[0] >= g.shape[1] else y), slope
+
+def check_scan(g, q, name, steps, eps, line):
+    """Of diagonal matrices, a column each. A step makes less than 16 eps times the sum of its terms without their signs, and enlarges what was there by its slope."""
+    sigma = g / np.sqrt((g * g).sum(axis=0))
+    x, error = sigma / SETS[name][2], 16 * eps
     for step in range(steps):
         a, b, c = row(name, step)
-        r = y @ y.T
-        y = a * y + (b * r + c * (r @ r)) @ y
-        slope *= np.maximum(np.abs(a + 3 * b * values**2 + 5 * c * values**4), 1)
-        values = a * values + b * values**3 + c * values**5
-    return (y.T if g.shape[0] >= g.shape[1] else y), slope.max()
-
+        error = error * np.abs(a + 3 * b * x**2 + 5 * c * x**4) + 16 * eps * (np.abs(a * x) + np.abs(b * x**3) + np.abs(c * x**5))
+        x = a * x + b * x**3 + c * x**5
+    assert (np.abs(q - x) <= error).all(), (line, np.abs(q - x).max())
+    if g.shape[1] > 1:
+        found = [f(q[sigma >= l * (1 - 1e-9)]) for l in (0.1, 0.01, 0.001) for f in (np.min, np.max)]
+        # The scan leaves out at most the peak between two of its points
+        assert np.allclose(found, RANGES[name, steps], rtol=0, atol=2e-3), (line, found)
 
 def remez(lower, upper):
     """The odd polynomial of degree five closest to one on [lower, upper], and its error, by exchange of the two extrema inside."""
@@ -97,7 +119,6 @@ def remez(lower, upper):
         a, b, c, error = np.linalg.solve(np.column_stack([points, points**3, points**5, [1, -1, 1, -1]]), np.ones(4))
         q, r = np.sqrt((-3 * b + np.array([-1, 1]) * np.sqrt(9 * b * b - 20 * a * c)) / (10 * c))
     return (a, b, c), error
-
 
 def greedy(lower, count, cushion=0.02407327424182761):
     """The construction of the Polar Express paper: intervals whose ratio is below the cushion are treated as if it were the cushion, and then recentred."""
@@ -111,12 +132,10 @@ def greedy(lower, count, cushion=0.02407327424182761):
         lower, upper = low * scale, 2 - low * scale
     return rows
 
-
 def polar(g, eps):
     u, s, vt = np.linalg.svd(g, full_matrices=False)
     rank = int((s > max(g.shape) * eps * s[0]).sum())
     return u[:, :rank] @ vt[:rank], rank, s
-
 
 def polar_by_eigenvalues(g):
     """g (g^T g)^(-1/2), for full rank only."""
@@ -124,7 +143,6 @@ def polar_by_eigenvalues(g):
         return polar_by_eigenvalues(g.T).T
     w, v = np.linalg.eigh(g.T @ g)
     return g @ (v / np.sqrt(w)) @ v.T
-
 
 def check_exact(g, q, eps, line):
     """Whether the matrix is well conditioned, so that a second way to the factor was taken."""
@@ -135,7 +153,6 @@ def check_exact(g, q, eps, line):
         return False
     assert np.linalg.norm(q - polar_by_eigenvalues(g)) <= 16 * (m + n) * (eps + np.finfo(float).eps * (s[0] / s[-1]) ** 2) * s[0] / s[-1], line
     return True
-
 
 def main():
     folder, gram = sys.argv[1], sys.argv[2:] == ["gram"]
@@ -149,6 +166,9 @@ def main():
         g = np.fromfile(os.path.join(folder, f"G{i}.f64")).reshape((m, n), order="F")
         q = np.fromfile(os.path.join(folder, f"Q{i}.f64")).reshape((m, n), order="F")
         count += 1
+        if spectrum == "scan":
+            check_scan(g, q, name, steps, eps, line)
+            continue
         if not g.any():
             assert not q.any(), "a zero matrix has the factor zero: " + line
             continue
@@ -160,8 +180,8 @@ def main():
         bound = 4 * (m + n) * eps * (steps + 1) * slope if not gram else 1e4 * (m + n) * eps
         assert np.linalg.norm(q - expected) <= bound, (line, np.linalg.norm(q - expected), bound)
         assert bound < 1e-4 or eps > 1e-10, (line, bound)
-    assert count == (64 if sys.argv[2:] else 368), f"{count} cases"
+    assert count == (64 if sys.argv[2:] else 368 + 70), f"{count} cases"
     assert name != "svd" or by_eigenvalues >= 10, f"only {by_eigenvalues} cases by eigenvalues"
 
-
-main()
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,4 @@
-"""What -lmo_polar_type mud makes of the matrices that tests/polar_mud.c wrote, by numpy in double: G<i>.f64 and Q<i>.f64 are column-major doubles.
+"""What -lmo_polar_type mud makes of the matrices that tests/polar_types.c wrote, by numpy in double: G<i>.f64 and Q<i>.f64 are column-major doubles.
 
 polar_mud.py FOLDER PASSES single|double
 """
@@ -9,12 +9,10 @@ import numpy as np
 
 SHAPES = [(1, 1), (1, 9), (9, 1), (24, 24), (16, 40), (40, 16), (130, 300)]
 
-
 def normalized(q, least):
     norms = np.linalg.norm(q, axis=1)
     zero = norms <= least
     return np.where(zero[:, None], 0.0, q / np.where(zero, 1.0, norms)[:, None])
-
 
 def mud(g, passes):
     q = normalized(g, 0.0)
@@ -25,7 +23,6 @@ def mud(g, passes):
             done[i] = q[i] - gram[i, :i] @ done[:i]
         q = normalized(done, 1e-9)
     return q
-
 
 def main():
     folder, passes, precision = sys.argv[1], int(sys.argv[2]), sys.argv[3]
@@ -47,6 +44,5 @@ def main():
         if s > 8 and i % 3 == 0 and passes == 1:
             largest = np.linalg.norm(q, 2)
             assert 1.05 < largest < 4, f"{m}x{n}: the largest singular value is {largest}"
-
 
 main()

@@ -1,4 +1,4 @@
-"""The spectral normalization of Newton-Schulz recomputed by numpy from the matrices that tests/polar_spectral.c wrote.
+"""The spectral normalization of Newton-Schulz recomputed by numpy from the matrices that tests/polar_types.c wrote.
 
 cases.txt has a line "set steps iterations rows columns eps" for each pair G<i>.f64, Q<i>.f64 of column-major doubles; the set "start" means the matrix before the first step.
 """
@@ -8,15 +8,13 @@ import sys
 import numpy as np
 
 from philox import Stream
+from polar_coefficients import iterate, row
 
-POLYNOMIALS = {"start": (1, 0, 0), "kj": (3.4445, -4.7750, 2.0315), "quintic": (15 / 8, -10 / 8, 3 / 8), "cubic": (3 / 2, -1 / 2, 0)}
 WATCH = 8
-
 
 def random_start(s):
     stream = Stream(0x506F6C6172, 0, 0, 0, 0)
     return np.array([stream.word(i) / 2**31 - 1 for i in range(s)])
-
 
 def polar_ns(y, iterations, start):
     """The largest singular value as SignMuon's PolarNS estimates it, from a v whose image is the start."""
@@ -28,7 +26,6 @@ def polar_ns(y, iterations, start):
         s = np.linalg.norm(v)
         v /= s
     return s
-
 
 def main():
     folder = sys.argv[1]
@@ -53,20 +50,12 @@ def main():
         rescued += 1.2 * estimate < estimates[-1]
         divisor = min(1.0, max(1.2 * estimate, estimates[-1]))
         assert largest / divisor < np.sqrt(2), (line, largest / divisor)
-        y = y / divisor
-        a, b, c = POLYNOMIALS[name]
-        values, slope = np.linalg.svd(y, compute_uv=False), 1.0
-        for _ in range(steps):
-            r = y @ y.T
-            y = a * y + (b * r + c * (r @ r)) @ y
-            slope = slope * np.maximum(np.abs(a + 3 * b * values**2 + 5 * c * values**4), 1)
-            values = a * values + b * values**3 + c * values**5
+        y, slope = iterate(y / divisor, [(1, 0, 0) if name == "start" else row(name, 0)] * steps)
         # Rounding of each step, enlarged by what follows; the divisor, from the Gram matrix, has that of a product too
-        bound = 4 * (m + n) * eps * (steps + 2) * np.max(slope)
+        bound = 4 * (m + n) * eps * (steps + 2) * slope
         expected = y.T if m >= n else y
         assert np.linalg.norm(q - expected) <= bound, (line, np.linalg.norm(q - expected), bound)
     assert i > 200, i
     assert rescued > 0, "no case in which the watch mattered"
-
 
 main()
