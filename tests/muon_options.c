@@ -325,7 +325,7 @@ int main(int argc, char **argv)
     suffix: help
     nsize: 2
     args: -what solve -help -lmo_polar_type newtonschulz
-    filter: grep -v "lmo_polar_monitor\|ef21_monitor_compression\|muon_monitor \|muon_monitor:\|muon_monitor$\|muon_view\|muon_converged_reason" | grep -o "^  -\(muon\|lmo\|ef21\|compressor\)[a-z0-9_]*" | sort | uniq -c
+    filter: grep -v "lmo_polar_monitor\|ef21_monitor_compression\|muon_monitor \|muon_monitor:\|muon_monitor$\|muon_view\|muon_converged_reason" | grep -o "^  -\(muon\|lmo\|ef21\|compressor\)[a-z0-9_]*" | sort | uniq -c | awk '{print ($1 == 1 ? "" : $1 " times ") substr($2, 2)}' | fmt -w 140
 
   # One event a phase; what counts no operations is the gradient, which is the program's own, and the exchange, which moves bytes
   test:
