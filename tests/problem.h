@@ -58,7 +58,9 @@
 #include <petscmuon/private/petscmuonimpl.h>
 #include <float.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include "fails.h"
 #include "number_common.h"
@@ -1218,11 +1220,16 @@ static inline PetscErrorCode ProblemCheckRows(const Problem *p, PetscInt number,
 }
 
 /* As these options say and no others */
-static inline PetscErrorCode ProblemCreateWith(Problem *p, const char options[])
+static inline PetscErrorCode ProblemCreateWith(Problem *p, const char format[], ...)
 {
   PetscOptions database;
+  char         options[1024];
+  va_list      args;
 
   PetscFunctionBegin;
+  va_start(args, format);
+  PetscCheck(vsnprintf(options, sizeof(options), format, args) < (int)sizeof(options), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Too many options: %s", options);
+  va_end(args);
   PetscCall(PetscOptionsCreate(&database));
   PetscCall(PetscOptionsPush(database));
   PetscCall(PetscOptionsInsertString(NULL, options));
