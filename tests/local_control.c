@@ -46,7 +46,7 @@ static PetscErrorCode Steps(Problem *p, PetscInt steps, PetscBool falls)
 /* Weights, C_j and C of this rank */
 static PetscErrorCode All(const Problem *p, double all[18])
 {
-  ProblemArray a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, 2, 2, 0, 0};
+  ProblemArray a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, 2, 2, 0, 0, NULL};
   MuonLayer    control;
   PetscBool    kept;
   Muon         outer;

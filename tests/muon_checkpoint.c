@@ -227,7 +227,7 @@ static PetscErrorCode CheckMatrices(void)
     PetscCall(PetscViewerBinaryOpen(PETSC_COMM_SELF, "weights.bin", FILE_MODE_READ, &viewer));
     for (PetscInt l = 0; l < p.n; l++) {
       const PetscInt m = p.layer[l].shape->m, n = p.layer[l].shape->n;
-      ProblemArray   a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m, 0, 0};
+      ProblemArray   a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m, 0, 0, NULL};
       Mat            W;
 
       PetscCall(MatCreate(PETSC_COMM_SELF, &W));

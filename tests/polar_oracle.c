@@ -168,10 +168,10 @@ int main(int argc, char **argv)
   # Named sets, and past their last rows; the best cubic polynomials for [0.01,1]
   testset:
     oracle: polar.py
-    args: -kinds gaussian,harmonic,mild,outlier,pairs -shapes 16x16,20x33,33x20,1x7,2x2001
+    args: -kinds gaussian,harmonic,mild,outlier,pairs -shapes 16x16,20x33,33x20,1x7,2x1001
 
     table: suffix | args
-      sets    | -line "type newtonschulz precision double coefficients {kj you pe105 modded emerging cans aol deepseekv4} steps {-1 8 13}"
+      sets    | -line "type newtonschulz precision double coefficients {kj you pe105 modded emerging cans aol deepseekv4} steps {{-1 8 13}}"
       express | -line "type newtonschulz precision double coefficients polarexpress steps {-1 6 8 10 13}"
       odd     | -line "type newtonschulz precision double coefficients {quintic cubic cubic5} steps {-1 5}"
 
@@ -179,7 +179,7 @@ int main(int argc, char **argv)
     oracle: polar.py
     test:
       suffix: user
-      args: -kinds pairs -shapes 2x2001
+      args: -kinds pairs -shapes 2x1001
       args: -line "type newtonschulz precision double coefficient_values 5.039839273821192,-4.989445870528851,0,2.4671610496809784,-0.632321227571882,0"
     # With restarts after each step, or after none
     test:
