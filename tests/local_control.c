@@ -23,12 +23,9 @@ static double Gradient(const Problem *p, PetscInt layer, PetscInt i, PetscInt j,
 
 static PetscErrorCode Create(const Pair *pair, PetscBool control, const char more[], Problem *p)
 {
-  char options[512];
-
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(options, sizeof(options), "-muon_type local -problem_layers w:2x3 -problem_setup 0 -local_steps 4 -local_control %s -muon_learning_rate 0.125 -muon_momentum 0 -outer_muon_learning_rate 1 -outer_muon_momentum 0 %s",
-                          control ? "true" : "false", more));
-  PetscCall(ProblemCreateWith(p, options));
+  PetscCall(
+    ProblemCreateWith(p, "-muon_type local -problem_layers w:2x3 -problem_setup 0 -local_steps 4 -local_control %s -muon_learning_rate 0.125 -muon_momentum 0 -outer_muon_learning_rate 1 -outer_muon_momentum 0 %s", control ? "true" : "false", more));
   p->form = Gradient;
   p->data = pair;
   PetscCall(ProblemSetRows(p, 0, Zeros));
@@ -49,7 +46,7 @@ static PetscErrorCode Steps(Problem *p, PetscInt steps, PetscBool falls)
 /* Weights, C_j and C of this rank */
 static PetscErrorCode All(const Problem *p, double all[18])
 {
-  ProblemArray a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, 2, 2, 0, 0};
+  ProblemArray a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, 2, 2, 0, 0, NULL};
   MuonLayer    control;
   PetscBool    kept;
   Muon         outer;

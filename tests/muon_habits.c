@@ -68,11 +68,9 @@ static PetscErrorCode CheckLog(void)
   for (int k = 0; k < 4; k++) {
     MuonTraffic    traffic;
     PetscLogDouble before[3], after[3], mpi = 0;
-    char           options[64];
     Problem        p;
 
-    PetscCall(PetscSNPrintf(options, sizeof(options), "-muon_exchange_type %s", ways[k]));
-    PetscCall(ProblemCreateWith(&p, options));
+    PetscCall(ProblemCreateWith(&p, "-muon_exchange_type %s", ways[k]));
     PetscCall(GetLog(before));
     for (PetscInt s = 0; s < 3; s++) {
       PetscCall(MuonStep(p.muon));

@@ -23,11 +23,9 @@ static double Form(const Problem *p, PetscInt l, PetscInt i, PetscInt j, PetscIn
 static PetscErrorCode Create(Problem *p, const char type[], const char at[], const char precision[])
 {
   static const double one = 1, zeros[MOST] = {0};
-  char                options[512];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(options, sizeof(options), OPTIONS " -muon_type %s -muon_momentum_at %s -muon_state_precision %s", type, at, precision));
-  PetscCall(ProblemCreateWith(p, options));
+  PetscCall(ProblemCreateWith(p, OPTIONS " -muon_type %s -muon_momentum_at %s -muon_state_precision %s", type, at, precision));
   p->form = Form;
   p->data = &one;
   for (PetscInt l = 0; l < p->n; l++) PetscCall(ProblemSetRows(p, l, zeros));

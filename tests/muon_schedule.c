@@ -40,16 +40,13 @@ static PetscErrorCode Schedule(Muon muon, PetscInt step, PetscReal *factor, Pets
 /* A problem with the schedule, or whose numbers are set by hand before each step */
 static PetscErrorCode Create(MuonType type, PetscBool function, User *user)
 {
-  char options[512];
-
   PetscFunctionBegin;
   PetscCall(PetscMemzero(user, sizeof(*user)));
   user->badstep = -1;
-  PetscCall(PetscSNPrintf(options, sizeof(options),
-                          "-problem_setup 0 -muon_type %s -muon_layer_types gain:adamw -muon_adamw_learning_rate 0.25 -muon_adamw_weight_decay 0.375 -muon_layer_tall_momentum 0.25 -muon_layer_tall_weight_decay 0.75 "
-                          "-muon_momentum 0.5 -muon_weight_decay 0.125 -muon_learning_rate 0.5 -muon_schedule_warmup 8",
-                          type));
-  PetscCall(ProblemCreateWith(&user->problem, options));
+  PetscCall(ProblemCreateWith(&user->problem,
+                              "-problem_setup 0 -muon_type %s -muon_layer_types gain:adamw -muon_adamw_learning_rate 0.25 -muon_adamw_weight_decay 0.375 -muon_layer_tall_momentum 0.25 -muon_layer_tall_weight_decay 0.75 "
+                              "-muon_momentum 0.5 -muon_weight_decay 0.125 -muon_learning_rate 0.5 -muon_schedule_warmup 8",
+                              type));
   if (function) PetscCall(MuonSetScheduleFunction(user->problem.muon, Schedule, user));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

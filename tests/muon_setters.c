@@ -824,13 +824,11 @@ static PetscErrorCode CheckRows(const char options[])
 {
   const Setter base = {"rows", options, NULL, WITHOUT_EFFECT, 0, NULL, NULL};
   RowsTest     test = {PETSC_FALSE, 0};
-  char         text[512];
   Problem      fresh;
   Run          run;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, sizeof(text), LAYERS "%s", options));
-  PetscCall(ProblemCreateWith(&fresh, text));
+  PetscCall(ProblemCreateWith(&fresh, LAYERS "%s", options));
   PetscCall(CheckObject((PetscObject)fresh.muon, &test));
   PetscCheck(test.count >= 40, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: only %" PetscInt_FMT " parameters", options, test.count);
   PetscCall(ProblemDestroy(&fresh));

@@ -10,11 +10,8 @@ enum {
 
 static PetscErrorCode Create(const char more[], Problem *p)
 {
-  char options[256];
-
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(options, sizeof(options), "-problem_layers w:%dx%d -lmo_type frobenius %s", M, N, more));
-  PetscCall(ProblemCreateWith(p, options));
+  PetscCall(ProblemCreateWith(p, "-problem_layers w:%dx%d -lmo_type frobenius %s", M, N, more));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -21,7 +21,7 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
 /* The next matrix of a file, of the shape of a layer: before + C(residual) must be after, to the last bit */
 static PetscErrorCode Compare(PetscViewer viewer, MuonCompressor c, PetscInt step, const ProblemShape *shape, const char what[], const double before[], const double after[])
 {
-  ProblemArray a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, shape->m, 0, 0, 0};
+  ProblemArray a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, shape->m, 0, 0, 0, NULL};
   PetscInt     m, n;
   Mat          A;
 

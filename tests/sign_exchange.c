@@ -24,13 +24,9 @@ enum {
 
 static PetscErrorCode Create(const Kind *kind, const char tie[], const char update[], PetscBool averaged, Problem *p)
 {
-  char options[512];
-
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(options, sizeof(options),
-                          "-muon_type sign -lmo_type spectral -sign_direction momentum -sign_tie %s -sign_update %s -muon_exchange_type %s -muon_exchange_mode %s -muon_layer_square_blocks_rows 3,3 -muon_layer_types wide:frozen,gain:%s", tie, update,
-                          kind->type, MuonExchangeModes[kind->mode], averaged ? "adamw" : "frozen"));
-  PetscCall(ProblemCreateWith(p, options));
+  PetscCall(ProblemCreateWith(p, "-muon_type sign -lmo_type spectral -sign_direction momentum -sign_tie %s -sign_update %s -muon_exchange_type %s -muon_exchange_mode %s -muon_layer_square_blocks_rows 3,3 -muon_layer_types wide:frozen,gain:%s", tie,
+                              update, kind->type, MuonExchangeModes[kind->mode], averaged ? "adamw" : "frozen"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

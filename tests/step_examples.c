@@ -63,15 +63,14 @@ static PetscErrorCode CheckEF21(const char exchange[])
   static const double M[2][4][4] = {{{0, 3, -6, -0.5}, {0, 3, -5, -0.5}, {0, 2.5, -4.5, -0.5}, {0, 2.25, -2.25, -0.5}}, {{0, 1, -2, 0.5}, {0, 1, -1.75, 0.5}, {0, -1, -1.625, 0.5}, {0, -2, -1.0625, 0.5}}};
   static const double G[4][4] = {{0, 2, -4, 0}, {0, 2, -3.375, 0}, {0, 1, -3.125, 0}, {0, 0.5, -2, 0}}, Gj[2][4] = {{0, 3, -2.25, -0.5}, {0, -2, -1.75, 0.5}};
   const double        tolerance = 64 * (double)PETSC_MACHINE_EPSILON; /* of singular vectors, in three steps of radius 0.5 */
-  char                options[512], what[32];
+  char                what[32];
   Problem             p;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(options, sizeof(options),
-                          "-muon_type ef21 -problem_layers w:2x2 -problem_setup 0 -muon_learning_rate 0.5 -muon_momentum 0.5 -ef21_init gradient -ef21_compressor topk -ef21_compressor_ratio 0.25 -ef21_compressor_values native "
-                          "-ef21_server_compressor topk -ef21_server_compressor_ratio 0.25 -ef21_server_compressor_values native -muon_exchange_type %s",
-                          exchange));
-  PetscCall(ProblemCreateWith(&p, options));
+  PetscCall(ProblemCreateWith(&p,
+                              "-muon_type ef21 -problem_layers w:2x2 -problem_setup 0 -muon_learning_rate 0.5 -muon_momentum 0.5 -ef21_init gradient -ef21_compressor topk -ef21_compressor_ratio 0.25 -ef21_compressor_values native "
+                              "-ef21_server_compressor topk -ef21_server_compressor_ratio 0.25 -ef21_server_compressor_values native -muon_exchange_type %s",
+                              exchange));
   p.form = TwoWorkers;
   PetscCall(ProblemSetRows(&p, 0, start));
   for (int s = 0; s < 4; s++) {
@@ -208,16 +207,15 @@ static double Grid(const Problem *p, PetscInt layer, PetscInt i, PetscInt j, Pet
 static PetscErrorCode CheckTies(const char exchange[])
 {
   const PetscInt steps = PETSC_MACHINE_EPSILON < 1e-10 ? 30 : 12; /* a step of momentum 1/2 adds a bit to the mantissa */
-  char           options[512], what[32];
+  char           what[32];
   Expected      *x;
   Problem        p;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(options, sizeof(options),
-                          "-muon_type ef21 -problem_layers square,tall,wide,gain -problem_setup 0 -lmo_type max -muon_learning_rate 0.25 -muon_momentum 0.5 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values native "
-                          "-ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values native -muon_exchange_type %s",
-                          exchange));
-  PetscCall(ProblemCreateWith(&p, options));
+  PetscCall(ProblemCreateWith(&p,
+                              "-muon_type ef21 -problem_layers square,tall,wide,gain -problem_setup 0 -lmo_type max -muon_learning_rate 0.25 -muon_momentum 0.5 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values native "
+                              "-ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values native -muon_exchange_type %s",
+                              exchange));
   PetscCall(PetscCalloc1(p.n, &x));
   p.form = Grid;
   p.data = x;
