@@ -1157,7 +1157,7 @@ int main(int argc, char **argv)
     args: -all " -problem_layers tall,wide,embed,gain,square -muon_layer_types gain:adamw" -each " -muon_type dense; -muon_type dense -muon_momentum_at worker; -muon_type ef21; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values single -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values bf16 -ef21_server_compressor nearest -ef21_init gradient; -muon_type ef21 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor rankk -ef21_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor nearest -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_downlink step -lmo_type rowsum -muon_layer_gain_ef21_downlink weights"
     table: suffix | nsize | args
       edit       | {{1 2}} | -steps 5 -state -both " -problem_edit 3 -muon_exchange_type {{star layerwise replicated}}" -b " -problem_told"
-      edit_stays | {{1 2}} | -steps 4 -compare none -both " -muon_learning_rate 1e-30 -muon_adamw_learning_rate 1e-30 -problem_edit 3 -muon_exchange_type {{star layerwise replicated}}"
+      edit_stays | {{1 2}} | -steps 4 -compare none -a " ; -problem_told" -both " -muon_learning_rate 1e-30 -muon_adamw_learning_rate 1e-30 -problem_edit 3 -muon_exchange_type {{star layerwise replicated}}"
       mismatch   | 2       | -steps 5 -state -both " -muon_exchange_type {{star layerwise replicated}}" -a " -problem_mismatch 3; -problem_mismatch 3 -problem_bad_layer 3"
   # Sums; arrays, rows that are spread or kept, votes; an entry is found by and by where steps do not heal it
   testset:
@@ -1175,6 +1175,16 @@ int main(int argc, char **argv)
       edit_rows     | 4       | -steps 4 -compare none -both " -muon_exchange_type rows -ef21_server_compressor topk -muon_learning_rate 1e-30 -problem_edit 3"
       mismatch_rows | 4       | -steps 5 -both " -muon_exchange_type rows -ef21_server_compressor topk" -a " -problem_mismatch 3"
       unchecked     | {{2 4}} | -steps 3 -compare none -a " -muon_check_weights false -problem_mismatch 1"
+
+  # No gradient is one of zeros; those of the caller's matrices and vectors are not written to
+  testset:
+    nsize: {{1 2 4}}
+    args: -steps 6 -all " -problem_routine 0" -a " -problem_missing 1" -b " -problem_missing 2 -problem_own"
+    table: suffix | args
+      missing_dense   | -both " -muon_type dense -muon_exchange_type {{star layerwise}} -muon_exchange_mode reduce"
+      missing_gathers | -both " -muon_type dense -muon_exchange_type {{layerwise replicated}} -muon_exchange_mode gather"
+      missing_all     | -both " -muon_type dense -muon_exchange_type replicated -muon_exchange_mode allreduce"
+      missing_ef21    | -both " -muon_exchange_type {{star layerwise replicated}} -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk"
 
   # What is no number in a gradient or in the loss of one rank is seen by all, under each policy, and so are steps to what is none. The step is taken again as if nothing had been; it is left out, so that
   # the run is a step behind where gradients do not depend on the step; or the entry is a zero

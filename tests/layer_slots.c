@@ -217,7 +217,6 @@ static PetscErrorCode Run(const Play *play, const PetscReal W[], PetscReal U[])
   const PetscReal tolerance = 1e5 * PETSC_MACHINE_EPSILON;
   const PetscBool sphere    = strstr(play->options, "hyperball") != NULL ? PETSC_TRUE : PETSC_FALSE;
   double          before[24], after[24];
-  PetscBool       kept;
   Problem         p;
 
   PetscFunctionBegin;
@@ -230,9 +229,9 @@ static PetscErrorCode Run(const Play *play, const PetscReal W[], PetscReal U[])
   for (PetscInt k = play->first; k < play->steps; k++) {
     double norm[2] = {0, 0};
 
-    PetscCall(ProblemGetRows(&p, 0, NULL, before, &kept));
+    PetscCall(ProblemGetRows(&p, 0, NULL, before, NULL));
     PetscCall(MuonStep(p.muon));
-    PetscCall(ProblemGetRows(&p, 0, NULL, after, &kept));
+    PetscCall(ProblemGetRows(&p, 0, NULL, after, NULL));
     for (PetscInt e = 0; e < p.layer[0].weights.count * play->n; e++) {
       U[k * play->m * play->n + At(play, p.layer[0].weights.first + e / play->n, e % play->n)] = (PetscReal)(before[e] - after[e]);
       norm[0] += before[e] * before[e];

@@ -190,7 +190,6 @@ static PetscErrorCode CheckOther(const char from[], const char to[])
   Problem                  p, q;
   double                   rows[2][MOST];
   char                     folder[64];
-  PetscBool                kept;
 
   PetscFunctionBegin;
   PetscCall(Create(&p, MUONDENSE, "server", from));
@@ -207,8 +206,8 @@ static PetscErrorCode CheckOther(const char from[], const char to[])
     for (int k = IsAdamW(l) ? 1 : 0; k < (IsAdamW(l) ? 3 : 1); k++) {
       double most = 0;
 
-      PetscCall(ProblemGetRows(&p, l, names[k], rows[0], &kept));
-      PetscCall(ProblemGetRows(&q, l, names[k], rows[1], &kept));
+      PetscCall(ProblemGetRows(&p, l, names[k], rows[0], NULL));
+      PetscCall(ProblemGetRows(&q, l, names[k], rows[1], NULL));
       for (PetscInt e = 0; e < p.layer[l].shape->m * n; e++) {
         double allowed;
 

@@ -184,19 +184,18 @@ static PetscErrorCode CheckVotes(const char preset[])
 {
   double    before[3][36], after[36];
   PetscReal rate;
-  PetscBool kept;
   Problem   p;
 
   PetscFunctionBegin;
   PetscCall(ProblemCreateWith(&p, "-problem_layers square,tall,wide -muon_preset %s", preset));
   PetscCall(MuonGetLearningRate(p.muon, &rate));
-  for (PetscInt l = 0; l < p.n; l++) PetscCall(ProblemGetRows(&p, l, NULL, before[l], &kept));
+  for (PetscInt l = 0; l < p.n; l++) PetscCall(ProblemGetRows(&p, l, NULL, before[l], NULL));
   for (PetscInt s = 0; s < 3; s++) {
     PetscCall(MuonStep(p.muon));
     PetscCall(ProblemCheckReason(&p, MUON_CONVERGED_ITERATING, preset, "a step"));
   }
   for (PetscInt l = 0; l < p.n; l++) {
-    PetscCall(ProblemGetRows(&p, l, NULL, after, &kept));
+    PetscCall(ProblemGetRows(&p, l, NULL, after, NULL));
     for (PetscInt e = 0; e < 36; e++) {
       const double moved = fabs(after[e] - before[l][e]) / (double)rate;
 

@@ -46,7 +46,6 @@ int main(int argc, char **argv)
   Problem       *p = &context.p;
   PetscViewer    viewer;
   double         Gj[4][2][2][36], W[4][2][2][36]; /* layer, saved step, before and after */
-  PetscBool      kept;
   PetscInt       saved = 0;
   PetscInt64     left;
   int            fd;
@@ -65,8 +64,8 @@ int main(int argc, char **argv)
         PetscCall(ResidualsAfter(context.residuals, p->muon, s));
       }
       for (PetscInt l = 0; l < p->n && s == wanted[saved]; l++) {
-        PetscCall(ProblemGetRows(p, l, NULL, W[l][saved][after], &kept));
-        PetscCall(ProblemGetRows(p, l, "estimate", Gj[l][saved][after], &kept));
+        PetscCall(ProblemGetRows(p, l, NULL, W[l][saved][after], NULL));
+        PetscCall(ProblemGetRows(p, l, "estimate", Gj[l][saved][after], NULL));
       }
     }
     if (s == wanted[saved]) saved++;

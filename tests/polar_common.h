@@ -520,21 +520,6 @@ static inline PetscErrorCode TestOracleWrite(TestOracle *oracle, const char name
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode TestOracleAdd(TestOracle *oracle, size_t count, const double *G, const double *Q, const char format[], ...)
-{
-  va_list args;
-
-  PetscFunctionBegin;
-  if (oracle->list == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(TestOracleWrite(oracle, "G", "f64", G, count * sizeof(*G)));
-  PetscCall(TestOracleWrite(oracle, "Q", "f64", Q, count * sizeof(*Q)));
-  va_start(args, format);
-  vfprintf(oracle->list, format, args);
-  va_end(args);
-  oracle->count++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static inline PetscErrorCode TestOracleClose(TestOracle *oracle)
 {
   PetscFunctionBegin;

@@ -30,6 +30,7 @@
      own                      gradients of matrices and vectors are the caller's, too. No step changes a bit of those, nor their states
      half S                   the routine leaves out the second half of each gradient in step S, once: a debugging library sees that
      unseen                   a third of the entries has no gradient
+     missing N                layers have none in some steps, at some ranks or at all (1), or one of zeros (2)
      zeros                    whole rows, columns and the fifth layer have none, and weights begin as -0
      bad S                    the last rank has a NaN in step S, the first time it is taken, in all layers,
      bad_layer L              or in this one
@@ -204,7 +205,7 @@ typedef struct Problem {
   PetscBool        single, device, apart, alone, zero, badloss, zeros, whole, same, weighted, curvature, routine, unseen, told, entry, own;
   double           phase[2], side;               /* side: how far weights came off the line of the phase */
   PetscReal        scale, optimum, angle, shake; /* shake: by how many roundings gradients are changed, by numbers of this seed */
-  PetscInt         noise, seed, bad, badlayer, badsign, huge, fails, overflow, edit, mismatch, half;
+  PetscInt         noise, seed, bad, badlayer, badsign, huge, fails, overflow, edit, mismatch, half, missing;
   PetscInt         products; /* calls of a device in the last step, */
   double           fetched;  /* and bytes that came from it */
   double (*form)(const struct Problem *, PetscInt layer, PetscInt i, PetscInt j, PetscInt step, double w);
@@ -223,6 +224,7 @@ static const struct {
                       {"bad_sign", 'i', offsetof(Problem, badsign)},
                       {"edit", 'i', offsetof(Problem, edit)},
                       {"half", 'i', offsetof(Problem, half)},
+                      {"missing", 'i', offsetof(Problem, missing)},
                       {"mismatch", 'i', offsetof(Problem, mismatch)},
                       {"overflow", 'i', offsetof(Problem, overflow)},
                       {"huge", 'i', offsetof(Problem, huge)},
@@ -456,6 +458,7 @@ static inline PetscErrorCode ProblemSetGradients(Problem *p, PetscInt step)
     const PetscInt      number = p->ready == PROBLEM_READY_REVERSED && last ? k : p->n - 1 - k;
     ProblemLayer *const l      = &p->layer[number];
     const PetscBool     mean   = p->whole && l->ranks > 1 && p->mean == 1 ? PETSC_TRUE : PETSC_FALSE;
+    const PetscInt      none   = (step + number + p->rank) % 3 == 0 || (step + number) % 4 == 0 ? p->missing : 0;
     ProblemArray        g;
     void               *far;
 
@@ -470,12 +473,13 @@ static inline PetscErrorCode ProblemSetGradients(Problem *p, PetscInt step)
         if (mean) x = x * l->ranks + (2 * l->position - l->ranks + 1) * ProblemNumber(number, row, j, step);
         if (step == p->bad && p->zero && (p->badlayer < 0 || p->badlayer == number) && row == 0 && j == 0 && p->rank / l->ranks == (p->size - 1) / l->ranks) x = 0;
         if (step == p->half && 2 * (i * l->shape->n + j) >= g.count * l->shape->n) continue;
-        if (ProblemHas(&g, i, j)) ProblemPut(&g, i, j, p->unseen && (row + j) % 3 == 0 ? 0 : x);
+        if (ProblemHas(&g, i, j)) ProblemPut(&g, i, j, none == 2 || (p->unseen && (row + j) % 3 == 0) ? 0 : x);
       }
     }
     if (step == p->bad && last && p->zero == PETSC_FALSE && p->badloss == PETSC_FALSE && (p->badlayer < 0 || p->badlayer == number) && g.count > 0) ProblemPut(&g, 0, 0, ProblemBad(p));
     if (far != NULL) MuonDeviceGet()->copy((size_t)(g.ld * (g.rows ? g.count : l->shape->n)) * (g.type == PETSC_FLOAT ? sizeof(float) : sizeof(double)), g.data, far);
     PetscCall(ProblemLookAtGradient(p, l, PETSC_FALSE));
+    if (none == 1) PetscCall(MuonLayerSetGradient(l->layer, NULL));
     PetscCall(MuonProgress(p->muon));
     if (p->breaking == PROBLEM_BREAKS_OBJECTIVE && k == p->n / 2) PetscFunctionReturn(PETSC_ERR_USER);
     if (p->ready == PROBLEM_READY_NONE || (p->ready == PROBLEM_READY_MISSING && last && number == 2) || (p->ready == PROBLEM_READY_ODD && number % 2 == 0)) continue;
@@ -564,8 +568,9 @@ static inline PetscErrorCode ProblemScale(ProblemLayer *l, double by)
 }
 
 static inline PetscErrorCode ProblemGatherWeights(Problem *p, MPI_Comm comm, double w[]);
+static inline PetscErrorCode ProblemCheckRows(const Problem *p, PetscInt number, const char what[], const double expected[], double tolerance, const char name[]);
 
-/* On all ranks, before the step and after it: a step of next to no length leaves weights where they were set */
+/* On all ranks, before the step and after it: a step of next to no length leaves weights where they were set; servers have those that they were told of */
 static inline PetscErrorCode ProblemStays(Problem *p, PetscBool after, double **set)
 {
   PetscReal rate;
@@ -576,6 +581,10 @@ static inline PetscErrorCode ProblemStays(Problem *p, PetscBool after, double **
   for (PetscInt k = 0; k < p->n; k++) d += (int)(p->layer[k].shape->m * p->layer[k].shape->n);
   PetscCall(PetscMalloc1(d, &now));
   PetscCall(ProblemGatherWeights(p, p->comm, now));
+  d = 0;
+  for (PetscInt k = 0; k < p->n; d += (int)(p->layer[k].shape->m * p->layer[k].shape->n), k++) {
+    if (p->told && after == PETSC_FALSE) PetscCall(ProblemCheckRows(p, k, "served", now + d, 0, "Weights that were set"));
+  }
   PetscCall(MuonGetLearningRate(p->muon, &rate));
   for (int e = 0; e < d && after && rate < (PetscReal)1e-20; e++) PetscCheck(fabs(now[e] - (*set)[e]) <= 100 * (double)rate, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Weight %d was set to %g, and is %g after a step of no length", e, (*set)[e], now[e]);
   if (after) {
@@ -1202,27 +1211,29 @@ static inline PetscInt ProblemRows(const Problem *p, PetscInt number, const char
   return what != NULL && strcmp(what, "full") == 0 ? p->layer[number].shape->m : p->layer[number].weights.count;
 }
 
-/* Weights that are here, by rows, all of them ("full"), what the server has ("served"), or a state; zeros where there is none of it */
+/* Weights that are here, by rows, all of them ("full"), what the server has ("served"), or a state; zeros where there is none of it, which kept, or NULL, says */
 static inline PetscErrorCode ProblemGetRows(const Problem *p, PetscInt number, const char what[], double rows[], PetscBool *kept)
 {
   const ProblemLayer *l = &p->layer[number];
   const PetscInt      n = l->shape->n, m = ProblemRows(p, number, what);
   ProblemArray        a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m, 0, 0, NULL};
   MuonLayerType       type;
+  PetscBool           there;
   Mat                 A;
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetType(l->layer, &type));
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &A));
-  *kept = what == NULL || strcmp(type, MUONLAYERFROZEN) != 0 ? PETSC_TRUE : PETSC_FALSE;
+  there = what == NULL || strcmp(type, MUONLAYERFROZEN) != 0 ? PETSC_TRUE : PETSC_FALSE;
   if (what != NULL && strcmp(what, "full") == 0) {
-    *kept = PETSC_TRUE;
+    there = PETSC_TRUE;
     PetscCall(MuonLayerGetFullWeights(l->layer, A));
-  } else if (what != NULL && *kept) PetscCall(strcmp(what, "served") == 0 ? MuonLayerGetServerWeights(l->layer, A, kept) : MuonGetLayerState(p->muon, l->layer, what, A, kept));
+  } else if (what != NULL && there) PetscCall(strcmp(what, "served") == 0 ? MuonLayerGetServerWeights(l->layer, A, &there) : MuonGetLayerState(p->muon, l->layer, what, A, &there));
   PetscCall(ProblemOfMat(A, &a));
   if (what == NULL) a = l->weights;
-  for (PetscInt e = 0; e < m * n; e++) rows[e] = *kept ? ProblemGet(&a, e / n, e % n) : 0;
+  for (PetscInt e = 0; e < m * n; e++) rows[e] = there ? ProblemGet(&a, e / n, e % n) : 0;
   PetscCall(MatDestroy(&A));
+  if (kept != NULL) *kept = there;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1350,6 +1361,16 @@ static inline PetscErrorCode ProblemCheckSame(const Problem *p, const Problem *q
   PetscFunctionBegin;
   PetscCall(ProblemTakeImage(q, &expected));
   PetscCall(ProblemCheckImage(p, &expected, name, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemCheckStep(const Problem *p, PetscInt expected)
+{
+  PetscInt step;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetStepNumber(p->muon, &step));
+  PetscCheck(step == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ", expected %" PetscInt_FMT, step, expected);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -17,8 +17,7 @@ static double Given(const Problem *p, PetscInt layer, PetscInt i, PetscInt j, Pe
 /* One step of a layer from w, without momentum; tie may be DEFAULT */
 static PetscErrorCode Step(const char layer[], const double g[], double w[], int direction, int update, int tie, const char rate[], PetscReal *agreement)
 {
-  PetscBool kept;
-  Problem   p;
+  Problem p;
 
   PetscFunctionBeginUser;
   PetscCall(ProblemCreateWith(
@@ -28,7 +27,7 @@ static PetscErrorCode Step(const char layer[], const double g[], double w[], int
   p.data = g;
   PetscCall(ProblemSetRows(&p, 0, w));
   PetscCall(MuonStep(p.muon));
-  PetscCall(ProblemGetRows(&p, 0, NULL, w, &kept));
+  PetscCall(ProblemGetRows(&p, 0, NULL, w, NULL));
   if (agreement != NULL) PetscCall(MuonSignGetAgreement(p.muon, agreement));
   PetscCall(ProblemDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -418,6 +418,23 @@ def delivered(s, layer, X, W, step):
     return X if layer.get('steps') else W + compress(s.shards, layer, 'down', X - W, s.seed, step, 0, 1)
 
 
+def receive(s, layer, kept, r, T, kind, feedback=None, first=False):
+    """The mean of what comes of T_j from all workers, and what is kept of it: what the server believes, or what messages left out. The first of EF21 may come whole."""
+    sent = []
+    for j in range(s.workers):
+        if layer.up_type == 'identity':
+            sent.append(assigned(layer, 'up', T[j]))
+        elif kind == 'ef21':
+            whole = T[j] if layer.up_values in ('native', 'double') else rounded('single', T[j])
+            sent.append(whole if first else compress(s.shards, layer, 'up', T[j] - kept[j], s.seed, r, j, 0))
+            kept[j] = kept[j] + sent[-1]
+        else:
+            p = T[j] + kept[j]
+            sent.append(compress(s.shards, layer, 'up', p, s.seed, r, j, 0))
+            kept[j] = feedback * (p - sent[-1])
+    return sum(sent) / s.workers
+
+
 def rounds(run, shake, assembled=lambda u: u, sent_down=lambda W: W):
     """Step k sends the momenta of its gradients, and ends its round; with a delay layers of type lmo end the round that step k - 1 has sent."""
     s, L, workers = run.all, [i for i in range(len(run.layers)) if run.layers[i].type != 'frozen'], range(run.all.workers)
@@ -425,27 +442,10 @@ def rounds(run, shake, assembled=lambda u: u, sent_down=lambda W: W):
     types = [Type(s, layer) for layer in run.layers]
     X, W = [x.copy() for x in run.start], [x.copy() for x in run.start]
     M = [[0.0] * len(X) for j in workers]
-    kept = [[np.zeros(x.shape) for x in X] for j in workers]  # what a server believes of a worker, or what messages left out
+    kept = [[np.zeros(x.shape) for j in workers] for x in X]
     G, Ms, change, waiting, down = [0.0] * len(X), [0.0] * len(X), [0.0] * len(X), [None] * len(X), np.zeros(3)
 
-    def first(r):
-        return ef21 and s.ef21_init == 'gradient' and r == 0
-
-    def receive(i, r, T):
-        layer, sent = run.layers[i], []
-        for j in workers:
-            if layer.up_type == 'identity':
-                sent.append(assigned(layer, 'up', T[j]))
-            elif ef21:
-                whole = T[j] if layer.up_values in ('native', 'double') else rounded('single', T[j])
-                sent.append(whole if first(r) else compress(s.shards, layer, 'up', T[j] - kept[j][i], s.seed, r, j, 0))
-                kept[j][i] = kept[j][i] + sent[-1]
-            else:
-                p = T[j] + kept[j][i]
-                sent.append(compress(s.shards, layer, 'up', p, s.seed, r, j, 0))
-                kept[j][i] = s.ef14_feedback * (p - sent[-1])
-        return shake(sum(sent) / s.workers)
-
+    first = lambda r: ef21 and s.ef21_init == 'gradient' and r == 0
     def finish(i, r, came):
         layer = run.layers[i]
         G[i] = came if layer.up_type == 'identity' or not ef21 else G[i] + came
@@ -478,7 +478,7 @@ def rounds(run, shake, assembled=lambda u: u, sent_down=lambda W: W):
             if not s.delay or layer.type != 'lmo':
                 ready = waiting[i]
             if ready is not None:
-                ended[i], came[i] = ready[0], receive(i, *ready)
+                ended[i], came[i] = ready[0], shake(receive(s, layer, kept[i], *ready, s.type, s.get('ef14_feedback'), first(ready[0])))
         if at_server and not ef21:
             came = shortened(s, run.layers, came)
         for i, r in ended.items():
@@ -489,7 +489,7 @@ def rounds(run, shake, assembled=lambda u: u, sent_down=lambda W: W):
     for i in L:
         out[i, 'W', None], out[i, 'X', None], out[i, 'G', None] = W[i], X[i], G[i]
         for j in workers:
-            out[i, 'M', j], out[i, 'Gj', j], out[i, 'E', j] = Ms[i] if at_server else M[j][i], kept[j][i], -kept[j][i]
+            out[i, 'M', j], out[i, 'Gj', j], out[i, 'E', j] = Ms[i] if at_server else M[j][i], kept[i][j], -kept[i][j]
     for i in set(range(len(run.layers))) - set(L):
         out[i, 'W', None] = out[i, 'X', None] = run.start[i]
     return out
@@ -520,7 +520,7 @@ def local(run, shake):
     X, W, u, G = [x.copy() for x in run.start], [x.copy() for x in run.start], [0.0] * len(run.start), [0.0] * len(run.start)
     own = [[x.copy() for x in run.start] for j in workers]
     M = [[0.0] * len(run.start) for j in workers]
-    kept = [[np.zeros(x.shape) for x in run.start] for j in workers]
+    kept = [[np.zeros(x.shape) for j in workers] for x in run.start]
     began = [[x.copy() for x in run.start] for j in workers]  # where each worker's round began: elsewhere than the others' where rounds are late
     change, waiting, at = [0.0] * len(run.start), [None] * len(run.start), last_steps(run)
     # Control variates: a worker's own, what the server believes of them, their mean at the server, and what workers know of that
@@ -541,22 +541,13 @@ def local(run, shake):
         for i in L:
             if k % s.local_steps != at[i]:
                 continue
-            layer, sent, went = run.layers[i], [], [shake(began[j][i] - own[j][i]) for j in workers]
+            layer, went = run.layers[i], [shake(began[j][i] - own[j][i]) for j in workers]
             ready, waiting[i] = waiting[i], (r, went)
             if s.delay == 0:
                 ready = r, went
-            for j in workers if ready is not None else []:
-                way = ready[1][j]
-                if s.outer_type == 'dense' or layer.up_type == 'identity':
-                    sent.append(way)
-                elif s.outer_type == 'ef14':
-                    sent.append(compress(s.shards, layer, 'up', way + kept[j][i], s.seed, ready[0], j, 0))
-                    kept[j][i] = s.outer_ef14_feedback * (way + kept[j][i] - sent[-1])
-                else:
-                    kept[j][i] = kept[j][i] + compress(s.shards, layer, 'up', way - kept[j][i], s.seed, ready[0], j, 0)
-                    sent.append(kept[j][i])
             if ready is not None:
-                G[i] = shake(sum(sent) / s.workers)
+                came = shake(receive(s, layer, kept[i], *ready, s.outer_type, s.get('outer_ef14_feedback')))
+                G[i] = G[i] + came if s.outer_type == 'ef21' and layer.up_type != 'identity' else came
                 u[i] = shake(s.outer_momentum * u[i] + G[i])
                 before, X[i] = X[i], X[i] - s.outer_learning_rate * (G[i] + s.outer_momentum * u[i])
                 if s.delay_correction:
