@@ -404,10 +404,10 @@ static PetscErrorCode MuonSVDSolveLAPACK_Private(MuonSVD svd, const MuonArray *A
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(svd->work, &mark));
-  /* zgemv of OpenBLAS 0.3.21 reads one entry behind a matrix */
-  PetscCall(MuonWorkspaceGet(svd->work, (l * s + 1) * size, &X));
-  PetscCall(MuonWorkspaceGet(svd->work, (l * s + 1) * size, &L));
-  PetscCall(MuonWorkspaceGet(svd->work, (s * s + 1) * size, &S));
+  /* zgemv of OpenBLAS 0.3.21 reads one entry more of a row than there are */
+  PetscCall(MuonWorkspaceGet(svd->work, l * (s + 1) * size, &X));
+  PetscCall(MuonWorkspaceGet(svd->work, l * (s + 1) * size, &L));
+  PetscCall(MuonWorkspaceGet(svd->work, s * (s + 1) * size, &S));
   PetscCall(MuonWorkspaceGet(svd->work, s * sizeof(PetscReal), &all));
   if (!A->pairs) MuonSVDLoad_Private(A, exponent, (PetscReal *)X);
   else {
