@@ -7,7 +7,6 @@
 */
 #include "kernels_common.h"
 #include "kernels/array/muonentry.h"
-#include <petscmuon/private/muonwire.h>
 
 static const double bad[] = {NAN, INFINITY, -INFINITY, -1e39}; /* the last is no binary32 */
 

@@ -8,23 +8,15 @@
 
 static const MuonKernelReal *real;
 
-static double Entry(const void *x, size_t i)
-{
-  return real->size == sizeof(float) ? (double)((const float *)x)[i] : ((const double *)x)[i];
-}
-
-static void Put(void *x, size_t i, double value)
-{
-  if (real->size == sizeof(float)) ((float *)x)[i] = (float)value;
-  else ((double *)x)[i] = value;
-}
-
 /* Numbers to where the operations have them, and back into the array they came from */
 static void *Send(size_t count, const double *x)
 {
   void *host = Allocate(count * real->size), *there;
 
-  for (size_t k = 0; k < count; k++) Put(host, k, x[k]);
+  for (size_t k = 0; k < count; k++) {
+    if (real->size == sizeof(float)) ((float *)host)[k] = (float)x[k];
+    else ((double *)host)[k] = x[k];
+  }
   if (real->memory == MUON_HOST) return host;
   there = MuonDeviceGet()->allocate(count * real->size);
   MuonDeviceGet()->copy(count * real->size, host, there);
@@ -40,7 +32,7 @@ static void Receive(size_t count, void *there, double *x)
     MuonDeviceGet()->copy(count * real->size, there, host);
     MuonDeviceGet()->release(there);
   }
-  for (size_t k = 0; k < count; k++) x[k] = Entry(host, k);
+  for (size_t k = 0; k < count; k++) x[k] = real->size == sizeof(float) ? (double)((const float *)host)[k] : ((const double *)host)[k];
 }
 
 /* As an operand of a product of that precision: to nearest, ties to even */

@@ -493,17 +493,17 @@ static void OneWrong(void)
   FreeFrom(here);
 }
 
-/* A mean in the middle of two numbers of bfloat16 goes to the even one, up and down */
+/* A mean in the middle of two numbers of bfloat16 goes to the even one, up and down; zero is positive */
 static void TwoBitTies(void)
 {
-  static const uint32_t ties[][2] = {{0x3F808000u, 0x3F80u}, {0x3F818000u, 0x3F82u}, {0x3F808001u, 0x3F81u}, {0x3F817FFFu, 0x3F81u}};
+  static const uint32_t ties[][2] = {{0x3F808000u, 0x3F80u}, {0x3F818000u, 0x3F82u}, {0x3F808001u, 0x3F81u}, {0x3F817FFFu, 0x3F81u}, {0, 0}};
 
   for (size_t k = 0; k < sizeof(ties) / sizeof(ties[0]); k++) {
     unsigned char section[8] = {0};
     float         x          = FromBits32(ties[k][0]);
 
     MuonWireValuesEncode(MUON_WIRE_VALUES_TWOBIT, 1, &x, section);
-    Check(section[0] + 256u * section[1] == ties[k][1] && section[2] + 256u * section[3] == ties[k][1], "the mean %08x is %02x%02x", ties[k][0], section[1], section[0]);
+    Check(section[0] + 256u * section[1] == ties[k][1] && section[2] + 256u * section[3] == ties[k][1] && section[4] == 0, "the mean %08x is %02x%02x, the code %02x", ties[k][0], section[1], section[0], section[4]);
   }
 }
 

@@ -268,16 +268,14 @@ static PetscErrorCode PrintCosts(Result results[DATA][ROWS])
   PetscFunctionBeginUser;
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\ncosts: part of binary32, counted, sent and at least; by rows: the same bound where the number of positions in each line of the memory is known, too\n"));
   Print("%-10s%-22s%9s%9s%9s%9s%9s\n", "data", "compressor", "paper", "sent", "entropy", "by rows", "sent/ent");
-  for (int data = 0; data < DATA; data++) {
-    for (size_t r = 0; r < ROWS; r++) {
-      const Result *x        = &results[data][r];
-      const double  dense    = 32 * x->entries;
-      char          mark[64] = "";
+  for (size_t k = 0; k < DATA * ROWS; k++) {
+    const Result *x        = &results[k / ROWS][k % ROWS];
+    const double  dense    = 32 * x->entries;
+    char          mark[64] = "";
 
-      if (x->messages == 0) continue;
-      if (x->missed > 0) PetscCall(PetscSNPrintf(mark, sizeof(mark), "  MISSED by %" PetscInt_FMT " of %" PetscInt_FMT, x->missed, x->messages));
-      Print("%-10s%-22s%9.5f%9.5f%9.5f%9.5f%9.4f%s\n", DataNames[data], Rows[r], x->paper / dense, x->sent / dense, x->entropy / dense, x->byrows / dense, x->sent / x->entropy, mark);
-    }
+    if (x->messages == 0) continue;
+    if (x->missed > 0) PetscCall(PetscSNPrintf(mark, sizeof(mark), "  MISSED by %" PetscInt_FMT " of %" PetscInt_FMT, x->missed, x->messages));
+    Print("%-10s%-22s%9.5f%9.5f%9.5f%9.5f%9.4f%s\n", DataNames[k / ROWS], Rows[k % ROWS], x->paper / dense, x->sent / dense, x->entropy / dense, x->byrows / dense, x->sent / x->entropy, mark);
   }
   Print("Aim: a message of %d entries and more at most %g times its entropy, of fewer at most %d bytes beyond it. A message of dropout is sent or not: its cost is the mean.\n", AIM_ENTRIES, AIM_RATIO, AIM_BYTES);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -300,15 +298,13 @@ static PetscErrorCode PrintRates(Result results[DATA][ROWS])
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nrates: one core; a direction is worth it below so many Gbit/s of the network, (32 bits an entry - sent) / (encode + add) up, (32 - sent) / (encode + validate + add) down\n"));
   Print("%-32s%27s%18s%18s%18s\n", "", "1e9 entries/s", "GB/s of binary32", "GB/s of scalars", "Gbit/s, below");
   Print("%-10s%-22s%9s%9s%9s%9s%9s%9s%9s%9s%9s\n", "data", "compressor", "encode", "validate", "add", "encode", "add", "encode", "add", "up", "down");
-  for (int data = 0; data < DATA; data++) {
-    for (size_t r = 0; r < ROWS; r++) {
-      const Result *x       = &results[data][r];
-      const double  entries = x->entries / 1e9, *s = x->seconds;
+  for (size_t k = 0; k < DATA * ROWS; k++) {
+    const Result *x       = &results[k / ROWS][k % ROWS];
+    const double  entries = x->entries / 1e9, *s = x->seconds;
 
-      if (x->messages == 0) continue;
-      Print("%-10s%-22s%9.4f%9.4f%9.4f%9.3f%9.3f%9.3f%9.3f%9.2f%9.2f\n", DataNames[data], Rows[r], entries / s[0], entries / s[1], entries / s[2], 4 * entries / s[0], 4 * entries / s[2], Scalar() * entries / s[0], Scalar() * entries / s[2],
-            Bandwidth(x, s[0] + s[2]) / 1e9, Bandwidth(x, s[0] + s[1] + s[2]) / 1e9);
-    }
+    if (x->messages == 0) continue;
+    Print("%-10s%-22s%9.4f%9.4f%9.4f%9.3f%9.3f%9.3f%9.3f%9.2f%9.2f\n", DataNames[k / ROWS], Rows[k % ROWS], entries / s[0], entries / s[1], entries / s[2], 4 * entries / s[0], 4 * entries / s[2], Scalar() * entries / s[0], Scalar() * entries / s[2],
+          Bandwidth(x, s[0] + s[2]) / 1e9, Bandwidth(x, s[0] + s[1] + s[2]) / 1e9);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -320,15 +316,13 @@ static PetscErrorCode WriteCSV(const char file[], Result results[DATA][ROWS], Pe
   PetscFunctionBeginUser;
   PetscCheck(out != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "-benchmark_csv %s: the file cannot be opened for writing", file);
   fprintf(out, "data,compressor,entries,messages,missed,paper,sent,entropy,by_rows,encode,validate,add,triad\n");
-  for (int data = 0; data < DATA; data++) {
-    for (size_t r = 0; r < ROWS; r++) {
-      const Result *x     = &results[data][r];
-      const double  dense = 32 * x->entries;
+  for (size_t k = 0; k < DATA * ROWS; k++) {
+    const Result *x     = &results[k / ROWS][k % ROWS];
+    const double  dense = 32 * x->entries;
 
-      if (x->messages == 0) continue;
-      fprintf(out, "%s,%s,%.0f,%d,%d,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g\n", DataNames[data], Rows[r], x->entries, (int)x->messages, (int)x->missed, x->paper / dense, x->sent / dense, x->entropy / dense, x->byrows / dense,
-              x->entries / x->seconds[0], x->entries / x->seconds[1], x->entries / x->seconds[2], triad);
-    }
+    if (x->messages == 0) continue;
+    fprintf(out, "%s,%s,%.0f,%d,%d,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g\n", DataNames[k / ROWS], Rows[k % ROWS], x->entries, (int)x->messages, (int)x->missed, x->paper / dense, x->sent / dense, x->entropy / dense, x->byrows / dense,
+            x->entries / x->seconds[0], x->entries / x->seconds[1], x->entries / x->seconds[2], triad);
   }
   PetscCheck(fclose(out) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "-benchmark_csv %s: the file cannot be written", file);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -284,16 +284,21 @@ def nodes(poles, low):
     theta1 = (sign * (np.exp(half + (2 * n + 1) * v) - np.exp(half - (2 * n + 1) * v))).sum(axis=1)
     theta4 = (sign * (np.exp(whole + 2 * n * v) + np.exp(whole - 2 * n * v)))[:, 1:].sum(axis=1) + 1
     theta2, theta3 = 2 * np.exp(half).sum(), 1 + 2 * np.exp(whole[1:]).sum()
-    return ((low * theta3 * theta1 / (theta2 * theta4)) ** 2).astype(float)
+    return (low * theta3 * theta1 / (theta2 * theta4)) ** 2
+
+
+def coefficients(poles, low):
+    """Of the function scale x (1 + sum a / (x^2 + c)): scale, its smallest value on [low,1], a and c."""
+    z = nodes(poles, low)
+    odd, even = z[::2], z[1::2]
+    a = np.array([-np.prod(x - even) / np.prod(np.delete(x - odd, j)) for j, x in enumerate(odd)])
+    scale = np.prod((1 + odd) / (1 + even))
+    return scale, scale * low * np.prod((low**2 + even) / (low**2 + odd)), a, odd
 
 
 def zolotarev(case, seen):
     poles, low = int(case.view["poles"]), float(case.view["interval"])
-    c = nodes(poles, low)
-    odd, even = c[::2], c[1::2]
-    a = np.array([-np.prod(x - even) / np.prod(np.delete(x - odd, j)) for j, x in enumerate(odd)])
-    scale = np.prod((1 + odd) / (1 + even))
-    lowest = scale * low * np.prod((low**2 + even) / (low**2 + odd))
+    scale, lowest, a, odd = (x.astype(float) for x in coefficients(poles, low))
     gram = case.g @ case.g.T if case.m < case.n else case.g.T @ case.g
     x = case.values / np.sqrt(min(abs(gram).sum(axis=1).max(), np.linalg.norm(gram)))
     q = 1 + (a / (x[:, None] ** 2 + odd)).sum(axis=1)
@@ -394,4 +399,5 @@ def main():
         assert case.precision == "bf16" or seen[key] > 300 and (seen["below", *key[1:]] > 10 or key[2] < 1e-3), seen
 
 
-main()
+if __name__ == "__main__":
+    main()
