@@ -214,7 +214,7 @@ static PetscErrorCode CheckSteps(PetscInt number, PetscBool *last)
     const double down = cost.bytes - sum;
 
     Check(down >= sum && down <= sum + 16.0 * (double)p.n ? PETSC_TRUE : PETSC_FALSE, "weights down", down, sum);
-    CheckClose("calls of sums and broadcasts, and a record with its vote", cost.rounds, ceil(log2(size)) * (2 * (double)(p.n - 1) + 2));
+    CheckClose("a sum and a broadcast of all small layers, and a record with its vote", cost.rounds, ceil(log2(size)) * (2 + 2));
   }
   PetscCall(ProblemDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);

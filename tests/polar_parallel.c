@@ -296,8 +296,7 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  build:
-    link: internal
+  link: internal
 
   test:
     nsize: {{1 2 3 4 5}}

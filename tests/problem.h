@@ -410,7 +410,7 @@ static inline double ProblemFormula(const Problem *p, PetscInt number, PetscInt 
     const PetscInt worker = p->same ? 0 : r / l->ranks;
     double         one    = p->curvature ? (double)(1 + (e + worker) % 3) / 2 * (w - 2 * ProblemNumber(number, e, worker, 7) * (double)p->optimum) : 0;
 
-    if (p->noise > 0) one += ProblemNumber(number, e, worker, 100 + step) / (double)p->noise;
+    if (p->noise > 0) one += ProblemNumber(number, e, worker, 100 + step % 1000000000) / (double)p->noise;
     if (r % l->ranks != 0 && r > p->first) continue; /* of the same worker */
     g += ProblemWeight(p, r) * one;
     sum += ProblemWeight(p, r);

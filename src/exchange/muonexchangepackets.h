@@ -27,14 +27,33 @@ struct _n_MuonExchangePackets {
 };
 
 /*
-   The sum of an item, or its arrays: requests of the transport, none if it is not in flight; copies on the host of arrays in device memory; the
-   arrays of all workers, and this worker's own if it is not among them
+   Arrays that travel in one message, of one precision, in one memory, to or from one owner: a large one as it lies, or small ones that
+   are copied into memory, which is kept: those of this worker, then what came
 */
 typedef struct {
-  int       begin, end;
-  void     *in, *out;
-  size_t    bytes;
-  MuonArray to, gathered, own;
+  MuonExchangeDirection way;
+  PetscBool             adds;        /* the sum is wanted, and not the arrays of all workers */
+  int                   root;        /* as the transport takes it */
+  PetscInt              first, last; /* items */
+  size_t                bytes;
+  /* What follows is set when it begins */
+  PetscBool      begun, copied, receives;
+  PetscBool      gathers;    /* the arrays of all workers come */
+  int            begin, end; /* requests of the transport */
+  MuonMemory     memory;     /* of a device: pinned memory of the host */
+  size_t         capacity;
+  unsigned char *data;
+} MuonExchangePack;
+
+/*
+   An array in flight: this worker's, and where the sum or the owner's array goes; its pack, NULL if it is not in flight, at which byte of
+   that, and the next one there
+*/
+typedef struct {
+  MuonArray         in, to;
+  MuonExchangePack *pack;
+  PetscInt          next;
+  size_t            at;
 } MuonExchangeSum;
 
 /* What an exchange has for itself */
@@ -43,8 +62,12 @@ struct _n_MuonExchangeLink {
   MuonTransport                 transport;
   uint64_t                      bytesbefore, ownbefore; /* the transport's counts when the step began */
   MuonExchangeSum              *sum;                    /* of every item */
+  MuonExchangePack             *pack, **open;           /* as many as items; by owner, memory and precision, that which takes more, or NULL */
+  PetscInt                      npacks, begun;          /* packs in use, items that have begun: until MuonExchangeReduceEnd() */
+  uint64_t                      sent[2];                /* bytes of these packs, and what this rank sent to itself */
   struct _n_MuonExchangePackets way[2];                 /* MUON_EXCHANGE_UP, MUON_EXCHANGE_DOWN */
 };
 
 PETSC_INTERN PetscErrorCode MuonExchangeSetDefaultType_Private(MuonExchange);
 PETSC_INTERN PetscErrorCode MuonExchangeEventEnd_Private(MuonExchange);
+PETSC_INTERN PetscErrorCode MuonExchangeFreePacks_Private(MuonExchange);

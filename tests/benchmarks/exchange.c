@@ -47,59 +47,10 @@ static double Entries(const Task *task)
   return entries;
 }
 
-/* Of the layers that an owner has */
-static long long OwnedBytes(const Task *task, PetscMPIInt owner)
-{
-  long long bytes = 0;
-
-  for (PetscInt l = 0; l < task->n; l++) {
-    PetscMPIInt of;
-
-    PetscCallAbort(PETSC_COMM_SELF, MuonLayerGetOwner(task->layer[l], &of));
-    if (of == owner) bytes += LayerBytes(task, l);
-  }
-  return bytes;
-}
-
 static long long AgreementBytes(long *calls)
 {
   *calls += 1;
   return AGREEMENT_BYTES;
-}
-
-static long long SumBytes(const Task *task, long *calls)
-{
-  long long bytes = 0;
-
-  *calls += (long)task->n;
-  for (PetscInt l = 0; l < task->n; l++) bytes += LayerBytes(task, l);
-  return bytes;
-}
-
-/* In the precision of the state, in which arrays go up */
-static long long UpBytes(const Task *task, long long bytes)
-{
-  const MuonArray state = MuonShardStateShape(&task->muon->group[0]->shard[0]);
-
-  return bytes / (long long)sizeof(PetscScalar) * (long long)MuonArrayEntryBytes(&state);
-}
-
-/* Sums and gathers send the same */
-static long long ReplicatedFormula(const Task *task, MuonExchangeMode mode, long *calls)
-{
-  return AgreementBytes(calls) + UpBytes(task, SumBytes(task, calls));
-}
-
-/* New weights go down; what an owner gathers of its own stays where it is */
-static long long OwnersFormula(const Task *task, MuonExchangeMode mode, long *calls)
-{
-  *calls += (long)task->n;
-  return ReplicatedFormula(task, mode, calls) + OwnedBytes(task, rank) - (mode == MUON_EXCHANGE_MODE_GATHER ? UpBytes(task, OwnedBytes(task, rank)) : 0);
-}
-
-static long long Padded(long long bytes)
-{
-  return (bytes + 63) / 64 * 64;
 }
 
 static PetscInt LayerRows(const Task *task, PetscInt l, PetscMPIInt position)
@@ -112,6 +63,100 @@ static PetscInt LayerRows(const Task *task, PetscInt l, PetscMPIInt position)
 static long long RowBytes(const Task *task, PetscInt l, PetscMPIInt position)
 {
   return (long long)sizeof(PetscScalar) * LayerRows(task, l, position) * Shapes[(task->first + l) % BLOCK_LAYERS].n * task->width;
+}
+
+/* Of an array that goes down, or up, in the precision of the state: a layer, or the rows of one in each worker */
+static long long ArrayBytes(const Task *task, PetscInt l, PetscBool up, PetscBool rows)
+{
+  const MuonArray state = MuonShardStateShape(&task->muon->group[0]->shard[0]);
+  const long long bytes = rows ? RowBytes(task, l, task->position) : LayerBytes(task, l);
+
+  return up ? bytes / (long long)sizeof(PetscScalar) * (long long)MuonArrayEntryBytes(&state) : bytes;
+}
+
+/*
+   Messages of the arrays of an owner, or of all where it is -1: small ones travel together up to so many bytes. sums: the last ones first.
+   *several: bytes of messages with more than one array
+*/
+static long Messages(const Task *task, PetscMPIInt owner, PetscBool up, PetscBool rows, PetscBool sums, long long most, long long *several)
+{
+  long      calls = 0;
+  long long pack = 0, last = 0;
+
+  *several = 0;
+  for (PetscInt k = 0; k < task->n; k++) {
+    const PetscInt  l     = sums ? task->n - 1 - k : k;
+    const long long bytes = ArrayBytes(task, l, up, rows);
+    PetscMPIInt     of;
+
+    PetscCallAbort(PETSC_COMM_SELF, MuonLayerGetOwner(task->layer[l], &of));
+    if (owner >= 0 && of != owner) continue;
+    if (bytes > MUON_EXCHANGE_SMALL || pack == 0 || pack + bytes > most) calls++;
+    if (bytes > MUON_EXCHANGE_SMALL) continue;
+    if (pack + bytes > most) {
+      *several += pack > last ? pack : 0;
+      pack = 0;
+    }
+    last = bytes;
+    pack += bytes;
+  }
+  *several += pack > last ? pack : 0;
+  return calls;
+}
+
+/*
+   What goes up of this worker, gathered or summed. An owner sends itself nothing of what it gathers, nor, of two workers, of sums that
+   travel together, which it adds
+*/
+static long long UpFormula(const Task *task, PetscMPIInt worker, PetscMPIInt workers, PetscBool everywhere, PetscBool rows, MuonExchangeMode mode, long *calls)
+{
+  const PetscBool sums  = mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE;
+  const long long limit = sums && workers > 2 ? 2 * MUON_EXCHANGE_SMALL - 1 : MUON_EXCHANGE_TOGETHER;
+  long long       bytes = 0, several;
+
+  for (PetscMPIInt r = 0; r < (everywhere ? 1 : workers); r++) {
+    *calls += Messages(task, everywhere ? -1 : r, PETSC_TRUE, rows, sums, limit, &several);
+    if (r == worker && everywhere == PETSC_FALSE && workers == 2 && sums) bytes -= several;
+  }
+  for (PetscInt l = 0; l < task->n; l++) {
+    PetscMPIInt owner;
+
+    PetscCallAbort(PETSC_COMM_SELF, MuonLayerGetOwner(task->layer[l], &owner));
+    if (sums || everywhere || owner != worker) bytes += ArrayBytes(task, l, PETSC_TRUE, rows);
+  }
+  return bytes;
+}
+
+/* New weights go down */
+static long long DownFormula(const Task *task, PetscMPIInt worker, PetscMPIInt workers, PetscBool rows, long *calls)
+{
+  long long bytes = 0, several;
+
+  for (PetscMPIInt r = 0; r < workers; r++) *calls += Messages(task, r, PETSC_FALSE, rows, PETSC_FALSE, MUON_EXCHANGE_TOGETHER, &several);
+  for (PetscInt l = 0; l < task->n; l++) {
+    PetscMPIInt owner;
+
+    PetscCallAbort(PETSC_COMM_SELF, MuonLayerGetOwner(task->layer[l], &owner));
+    if (owner == worker) bytes += ArrayBytes(task, l, PETSC_FALSE, rows);
+  }
+  return bytes;
+}
+
+static long long ReplicatedFormula(const Task *task, MuonExchangeMode mode, long *calls)
+{
+  return AgreementBytes(calls) + UpFormula(task, rank, size, PETSC_TRUE, PETSC_FALSE, mode, calls);
+}
+
+static long long OwnersFormula(const Task *task, MuonExchangeMode mode, long *calls)
+{
+  const PetscBool everywhere = mode == MUON_EXCHANGE_MODE_ALLREDUCE ? PETSC_TRUE : PETSC_FALSE;
+
+  return AgreementBytes(calls) + UpFormula(task, rank, size, everywhere, PETSC_FALSE, mode, calls) + DownFormula(task, rank, size, PETSC_FALSE, calls);
+}
+
+static long long Padded(long long bytes)
+{
+  return (bytes + 63) / 64 * 64;
 }
 
 /* Rows of gradients to the owner of each layer and rows of its step back, or to all ranks of the worker, chunk by chunk */
@@ -147,22 +192,17 @@ static long long AssemblyBytes(const Task *task, long *calls)
   return bytes;
 }
 
-/* Whole gradients are summed inside of a worker */
+/* Whole gradients are summed inside of a worker. Across workers the rows of a position are layers of their own */
 static long long ShardedFormula(const Task *task, MuonExchangeMode mode, long *calls)
 {
-  long long bytes = AgreementBytes(calls) + SumBytes(task, calls) + AssemblyBytes(task, calls), down = 0;
+  const PetscMPIInt worker = rank / task->shard, workers = size / task->shard;
+  long long         bytes = AgreementBytes(calls) + AssemblyBytes(task, calls);
 
-  if (task->shard == size) return bytes;
-  /* Across workers the rows of a position are layers of their own, summed at the owner, who sends their weights */
-  *calls += 2 * (long)task->n;
-  for (PetscInt l = 0; l < task->n; l++) {
-    PetscMPIInt owner;
-
-    PetscCallAbort(PETSC_COMM_SELF, MuonLayerGetOwner(task->layer[l], &owner));
-    bytes += RowBytes(task, l, task->position);
-    if (owner == rank / task->shard) down += RowBytes(task, l, task->position);
-  }
-  return bytes + down;
+  *calls += (long)task->n;
+  for (PetscInt l = 0; l < task->n; l++) bytes += LayerBytes(task, l);
+  if (workers == 1) return bytes;
+  bytes += UpFormula(task, worker, workers, PETSC_FALSE, PETSC_TRUE, mode, calls) + DownFormula(task, worker, workers, PETSC_TRUE, calls);
+  return bytes;
 }
 
 /* And the rows of new weights are gathered */
@@ -227,18 +267,11 @@ typedef struct {
   PetscLogDouble rounds, link, predicted[2];                     /* of the cost model; the last two are seconds, the second with whole trees */
 } Result;
 
-static PetscErrorCode FillGradients(Muon muon, PetscReal *loss, void *ctx)
+static PetscErrorCode Gradient(Muon muon, PetscReal *loss, void *ctx)
 {
-  Task *task = (Task *)ctx;
-
   PetscFunctionBeginUser;
   *loss = 0;
-  for (PetscInt l = 0; l < task->n; l++) {
-    Mat G;
-
-    PetscCall(MuonLayerGetGradient(task->layer[l], &G));
-    PetscCall(FillMat(G, &task->random)); /* whole, also of sharded weights */
-  }
+  PetscCall(FillGradients(muon, &((Task *)ctx)->random)); /* whole, also of sharded weights */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -281,7 +314,7 @@ static PetscErrorCode TaskCreate(const char options[], PetscMPIInt shard, PetscI
     PetscCall(MuonAddLayer(task->muon, name, task->W[l], &task->layer[l]));
     PetscCall(MuonLayerSetWholeGradient(task->layer[l], PETSC_TRUE));
   }
-  PetscCall(MuonSetObjectiveAndGradient(task->muon, FillGradients, task));
+  PetscCall(MuonSetObjectiveAndGradient(task->muon, Gradient, task));
   PetscCall(MuonSetFromOptions(task->muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

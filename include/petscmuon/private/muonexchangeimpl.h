@@ -84,6 +84,12 @@ struct _p_MuonExchange {
   void                 *data;
 };
 
+/* Bytes of arrays that travel together: most of each, where two copies take less time than a message, and most of all that go in one message */
+enum {
+  MUON_EXCHANGE_SMALL    = 32768,
+  MUON_EXCHANGE_TOGETHER = 1 << 20
+};
+
 /* Of packets, as on the wire: from a worker, from a server */
 typedef enum {
   MUON_EXCHANGE_UP,
@@ -111,12 +117,17 @@ typedef enum {
    MuonExchangeReduceBegin() is the way up in the modes reduce and allreduce: in is this worker's
    contribution, an array without gaps, out the sum over the workers where this one owns the item (else its
    data may be NULL). It is there after ReduceWait, and for all items that were begun after ReduceEnd; all
-   workers begin them in one order, before or after Begin. Progress lets MPI move them, and packets, meanwhile.
-   ReduceTyped begins that of the only item, of length entries of a type that MPI sums. in is not modified.
+   workers begin them in one order, before or after Begin, and all before the first ReduceWait. Progress lets MPI move
+   them, and packets, meanwhile.
+   ReduceTyped begins that of the only item, of length entries of a type that MPI sums. in is not modified, here or
+   by the caller until the sum is there.
 
-   Arrays that travel as they are, on the host, each of no more entries than an int counts: GatherBegin takes this worker's to the owner, where GatherGet has
-   that of each worker after ReduceWait; ArraysBegin down, after the status is known, the owner's into those of all others, which are there after ReduceEnd. Orders and
-   Progress are those of sums.
+   Arrays that travel as they are, on the host, each of no more entries than an int counts: GatherBegin takes this
+   worker's to the owner, where GatherGet has that of each worker after ReduceWait and before ReduceEnd; SpreadBegin down,
+   after the status is known, the owner's into those of all others, which are there after ReduceEnd. Orders and Progress
+   are those of sums.
+
+   Sums and arrays of at most MUON_EXCHANGE_SMALL bytes with the same owner are copied into one message.
 
    Bits that are counted: MuonExchangeSetCounted() says that they are what goes up, which decides what type and mode are legal
    and the default. MuonExchangeCutEntries() cuts the entries of n layers, layer k being start[k]..start[k+1],
@@ -149,7 +160,7 @@ PETSC_INTERN void           MuonExchangeProgress(void *exchange); /* as MuonKern
 PETSC_INTERN PetscErrorCode MuonExchangeReduceEnd(MuonExchange);
 PETSC_INTERN PetscErrorCode MuonExchangeGatherBegin(MuonExchange, PetscInt item, const MuonArray *in);
 PETSC_INTERN MuonArray      MuonExchangeGatherGet(MuonExchange, PetscInt item, PetscMPIInt worker);
-PETSC_INTERN PetscErrorCode MuonExchangeArraysBegin(MuonExchange, MuonExchangeDirection, PetscInt item, const MuonArray *, void *all);
+PETSC_INTERN PetscErrorCode MuonExchangeSpreadBegin(MuonExchange, PetscInt item, const MuonArray *);
 PETSC_INTERN PetscErrorCode MuonExchangeReduceTyped(MuonExchange, PetscInt64 length, MPI_Datatype type, const void *in, void *out);
 PETSC_INTERN PetscErrorCode MuonExchangeSetCounted(MuonExchange, PetscBool);
 PETSC_INTERN PetscErrorCode MuonExchangeCutEntries(MuonExchange, PetscInt n, const PetscInt64 start[], PetscInt *items, PetscInt64 *cut[]);

@@ -80,8 +80,9 @@ PetscErrorCode MuonExchangeBegin(MuonExchange exchange, MuonExchangeDirection wa
   PetscFunctionBegin;
   PetscCall(MuonExchangeSetUp(exchange));
   if (way == MUON_EXCHANGE_UP) {
-    link->bytesbefore = link->transport.bytes;
-    link->ownbefore   = link->transport.own;
+    /* Sums that began before the step belong to it */
+    link->bytesbefore = link->transport.bytes - link->sent[0];
+    link->ownbefore   = link->transport.own - link->sent[1];
   }
   packets->step   = step;
   packets->status = MUON_STATUS_OK;
@@ -360,6 +361,6 @@ PetscErrorCode MuonExchangeGetMemory(MuonExchange exchange, PetscLogDouble *byte
   PetscFunctionBegin;
   *bytes = 0;
   for (int d = 0; d < 2; d++) *bytes += (PetscLogDouble)exchange->link->way[d].out.capacity + (PetscLogDouble)exchange->link->way[d].in.capacity;
-  for (PetscInt i = 0; i < exchange->nitems && exchange->link->sum != NULL; i++) *bytes += 2.0 * (PetscLogDouble)exchange->link->sum[i].bytes + (PetscLogDouble)MuonArrayBytes(&exchange->link->sum[i].gathered);
+  for (PetscInt k = 0; k < exchange->nitems && exchange->link->pack != NULL; k++) *bytes += (PetscLogDouble)exchange->link->pack[k].capacity;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

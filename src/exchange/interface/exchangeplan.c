@@ -37,11 +37,7 @@ static PetscErrorCode MuonExchangeResetPlan_Private(MuonExchange exchange)
     PetscCall(PetscFree5(packets->ownoffset, packets->ownbytes, packets->senderstatus, packets->message, packets->messagebytes));
   }
   PetscCall(PetscArrayzero(link->way, 2));
-  for (PetscInt i = 0; i < exchange->nitems && link->sum != NULL; i++) {
-    if (link->sum[i].in != NULL) MuonDeviceGet()->unpin(link->sum[i].in);
-    PetscCall(MuonArrayDestroy(&link->sum[i].gathered));
-  }
-  PetscCall(PetscFree(link->sum));
+  PetscCall(MuonExchangeFreePacks_Private(exchange));
   PetscCall(PetscFree4(exchange->owner, exchange->order, exchange->place, exchange->first));
   exchange->setupcalled = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -96,7 +92,7 @@ PetscErrorCode MuonExchangeSetUp(MuonExchange exchange)
     first[w + 1] = place;
   }
   PetscCheck(first[nworkers] == n, PetscObjectComm((PetscObject)exchange), PETSC_ERR_PLIB, "Type %s gives items to workers outside of [0,%d)", ((PetscObject)exchange)->type_name, nworkers);
-  PetscCall(PetscCalloc1(n, &exchange->link->sum));
+  PetscCall(PetscCalloc3(n, &exchange->link->sum, n, &exchange->link->pack, 4 * nworkers, &exchange->link->open));
   for (int d = 0; d < 2; d++) {
     MuonExchangePackets packets = &exchange->link->way[d];
     const PetscInt      got     = d == MUON_EXCHANGE_DOWN ? n : nworkers * (first[exchange->worker + 1] - first[exchange->worker]);

@@ -391,7 +391,7 @@ PetscErrorCode MuonGroupSpread_Private(MuonGroup group)
 
     PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole[k]));
     W = MuonShardPart(shard, &whole[k]);
-    PetscCall(MuonExchangeArraysBegin(group->exchange, MUON_EXCHANGE_DOWN, MuonShardNumber(shard), &W, NULL));
+    PetscCall(MuonExchangeSpreadBegin(group->exchange, MuonShardNumber(shard), &W));
   }
   if (spread) PetscCall(MuonExchangeReduceEnd(group->exchange));
   for (PetscInt k = 0; k < group->nshards; k++) {

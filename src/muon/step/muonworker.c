@@ -112,7 +112,6 @@ PetscErrorCode MuonWorkerBeginSum_Private(Muon muon, MuonShard *shard)
   }
   PetscCall(MuonLayerRestoreGradientMemory(shard->layer, &G));
   PetscCall(MuonShardReduceBegin_Private(shard, &shard->round->T, &shard->sum));
-  muon->bytes[0] += (PetscLogDouble)MuonArrayBytes(&shard->round->T);
   shard->port->begun = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

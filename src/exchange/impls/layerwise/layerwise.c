@@ -35,7 +35,7 @@ static PetscErrorCode MuonExchangeView_Layerwise(MuonExchange exchange, PetscVie
   Up, every owner gets the packets about its layers (`MPI_Alltoall()` of the sizes, `MPI_Alltoallv()`), or the
   sums of their arrays (one `MPI_Ireduce()` a layer, or `MPI_Iallreduce()`). Down, all workers get the packets of all
   owners (`MPI_Allgather()` of the sizes, `MPI_Allgatherv()`). Uncompressed arrays are sent without packets, by one
-  `MPI_Igather()` a layer up and one `MPI_Ibcast()` down.
+  `MPI_Igather()` a layer up and one `MPI_Ibcast()` down. Sums and arrays of small layers with the same owner share a call.
 
   `MuonExchangeAssignment` chooses the owners. Layers in the order of decreasing cost (then size, then name) go to the
   least loaded worker, or to the workers in turn, for all layers or for the layers of each shape. A worker may own

@@ -7,7 +7,7 @@
 
   Notes:
   Up, every worker gets the packets of all (`MPI_Allgather()` of the sizes, `MPI_Allgatherv()`), or the sums
-  of their arrays (one `MPI_Iallreduce()` a layer), or, uncompressed, their arrays (one `MPI_Iallgather()` a layer). Down, nothing is sent. All
+  of their arrays (one `MPI_Iallreduce()` a layer), or, uncompressed, their arrays (one `MPI_Iallgather()` a layer). Small layers share a call. Down, nothing is sent. All
   workers compute the same message, and each applies its own.
 
   Bits that are counted (`MUONSIGN`) are sent to all workers, or summed as integers in one `MPI_Iallreduce()`.

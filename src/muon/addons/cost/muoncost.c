@@ -153,6 +153,26 @@ static PetscErrorCode MuonCostGetSizes_Private(Muon muon, MuonCostSizes *sizes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Messages of arrays up, or down: small ones with the same owner travel together */
+static double MuonCostArrays_Private(const MuonExchange exchange, MuonExchangeMode mode, PetscInt n, const double bytes[], int down)
+{
+  const double    most  = mode != MUON_EXCHANGE_MODE_GATHER && !down && exchange->nworkers > 2 ? 2 * MUON_EXCHANGE_SMALL : MUON_EXCHANGE_TOGETHER;
+  const PetscBool one   = mode == MUON_EXCHANGE_MODE_ALLREDUCE && !down ? PETSC_TRUE : PETSC_FALSE; /* what all ranks get has one owner */
+  double          calls = 0;
+
+  for (PetscMPIInt r = 0; r < (one ? 1 : exchange->nworkers); r++) {
+    double small = 0;
+
+    for (PetscInt k = 0; k < n; k++) {
+      if (one == PETSC_FALSE && exchange->owner[k] != r) continue;
+      if (bytes[2 * k + down] > MUON_EXCHANGE_SMALL) calls++;
+      else small += bytes[2 * k + down];
+    }
+    calls += ceil(small / most);
+  }
+  return calls;
+}
+
 /* The owners are those of an exchange of this type over the same shards */
 static PetscErrorCode MuonCostOfGroup_Private(const MuonGroup group, int way, const double bytes[], MuonCostMessages m[3], PetscBool *legal)
 {
@@ -179,7 +199,7 @@ static PetscErrorCode MuonCostOfGroup_Private(const MuonGroup group, int way, co
   }
   for (int d = 0; d < 2; d++) {
     m[d].pattern = d == 0 ? Ways[way].up : Ways[way].down;
-    m[d].calls   = arrays[d] || (d == 0 && sums) ? (double)group->nshards : 1;
+    m[d].calls   = arrays[d] || (d == 0 && sums) ? MuonCostArrays_Private(other, Ways[way].mode, group->nshards, bytes, d) : 1;
     m[d].least   = 1;
     for (PetscMPIInt r = 0; r < mine->nworkers && m[d].bytes > 0; r++) {
       m[d].most  = PetscMax(m[d].most, share[2 * r + d] / m[d].bytes);
