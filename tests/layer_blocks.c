@@ -101,28 +101,22 @@ static PetscErrorCode CheckUsage(Problem *p)
 static PetscErrorCode CheckDiffers(PetscBool again)
 {
   const PetscInt rows[2] = {1, 3};
-  PetscMPIInt    rank;
   MuonLayer      layer;
-  Muon           muon;
-  Mat            W;
+  Problem        p;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
-  PetscCall(MuonSetOptionsPrefix(muon, "some_"));
-  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 4, 6, NULL, &W));
-  PetscCall(MuonAddLayer(muon, "w", W, &layer));
-  PetscCall(MatDestroy(&W));
-  PetscCall(MuonSetFromOptions(muon));
+  PetscCall(PetscOptionsInsertString(NULL, "-problem_layers w:4x6 -problem_prefix some_ -problem_setup 0"));
+  PetscCall(ProblemCreate(&p, 0, 0));
+  layer = p.layer[0].layer;
   if (again) {
-    PetscCall(MuonLayerSetBlocks(layer, rank == 1 ? 1 : 2, NULL, rank == 1 ? 2 : 1, NULL));
-    Fails(MuonSetUp(muon), PETSC_ERR_ARG_INCOMP, "cut into blocks differs");
+    PetscCall(MuonLayerSetBlocks(layer, p.rank == 1 ? 1 : 2, NULL, p.rank == 1 ? 2 : 1, NULL));
+    Fails(MuonSetUp(p.muon), PETSC_ERR_ARG_INCOMP, "cut into blocks differs");
     PetscCall(MuonLayerSetBlocks(layer, 2, NULL, 3, NULL));
-    PetscCall(MuonSetUp(muon));
+    PetscCall(MuonSetUp(p.muon));
     Fails(MuonLayerSetBlocks(layer, 2, NULL, 1, NULL), PETSC_ERR_ORDER, "Layer \"w\": -some_muon_layer_w_blocks_columns: blocks were changed after MuonSetUp()");
-  } else PetscCall(MuonLayerSetBlocks(layer, 2, rank == 1 ? rows : NULL, 2, NULL));
-  PetscCall(MuonSetUp(muon));
-  PetscCall(MuonDestroy(&muon));
+  } else PetscCall(MuonLayerSetBlocks(layer, 2, p.rank == 1 ? rows : NULL, 2, NULL));
+  PetscCall(MuonSetUp(p.muon));
+  PetscCall(ProblemDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

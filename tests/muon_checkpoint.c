@@ -26,13 +26,6 @@ static const struct {
   {BASE "-ef21_compressor topk -muon_layer_types gain:adamw -ef21_server_compressor identity", "it has weights of layer \"square\", which the optimizer does not keep", PETSC_TRUE},
 };
 
-static PetscErrorCode Steps(Problem *p, PetscInt steps)
-{
-  PetscFunctionBegin;
-  for (PetscInt s = 0; s < steps; s++) PetscCall(MuonStep(p->muon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* On every rank, with these words; nothing has changed */
 static PetscErrorCode Refused(Problem *p, PetscBool load, const char folder[], const char words[])
 {
@@ -124,7 +117,7 @@ static PetscErrorCode CheckBytes(void)
   PetscCall(MuonCheckpointRegister(p.muon, "data.2", Give, Take, &a));
   PetscCall(MuonCheckpointRegister(p.muon, "data.2", Give, Take, &a));
   PetscCall(MuonCheckpointRegister(q.muon, "first", Give, Take, &b));
-  PetscCall(Steps(&p, 2));
+  PetscCall(ProblemSteps(&p, 2));
   PetscCall(MuonSaveCheckpoint(p.muon, "bytes", 2));
   Fails(MuonLoadCheckpoint(r.muon, "bytes"), FAILS_ANY, "it has program.first of layer \"\", which the optimizer does not keep");
   Fails(MuonLoadCheckpoint(q.muon, "bytes"), FAILS_ANY, "it has program.data.2 of layer \"\", which the optimizer does not keep");
@@ -161,7 +154,7 @@ static PetscErrorCode CheckWeights(void)
 
   PetscFunctionBegin;
   PetscCall(ProblemCreateWith(&p, RUN));
-  PetscCall(Steps(&p, STEPS));
+  PetscCall(ProblemSteps(&p, STEPS));
   PetscCall(MuonEF21GetAggregateError(p.muon, &error[0]));
   PetscCall(MuonSaveCheckpoint(p.muon, "weights", 1));
   PetscCall(MuonEF21GetAggregateError(p.muon, &error[1]));
@@ -170,13 +163,13 @@ static PetscErrorCode CheckWeights(void)
     for (PetscInt before = 0; before < (k < 2 ? 3 : 1) && Others[k].weights; before += 2) {
       PetscCall(ProblemCreateWith(&q, "%s%s -muon_restart_state weights", Others[k].options, before > 0 ? "" : " -muon_restart weights"));
       PetscCall(ProblemCreateWith(&r, Others[k].options));
-      PetscCall(Steps(&q, before));
+      PetscCall(ProblemSteps(&q, before));
       for (PetscInt l = 0; l < p.n; l++) PetscCall(PetscMemcpy(r.layer[l].weights.data, p.layer[l].weights.data, (size_t)(p.layer[l].weights.ld * p.layer[l].shape->n) * sizeof(PetscScalar)));
       PetscCall(MuonWeightsChanged(r.muon));
       if (before > 0) PetscCall(MuonLoadCheckpoint(q.muon, "weights"));
       PetscCall(ProblemCheckStep(&q, 0));
-      PetscCall(Steps(&q, 3));
-      PetscCall(Steps(&r, 3));
+      PetscCall(ProblemSteps(&q, 3));
+      PetscCall(ProblemSteps(&r, 3));
       PetscCall(ProblemCheckSame(&q, &r, Others[k].options, "weights"));
       PetscCall(ProblemDestroy(&q));
       PetscCall(ProblemDestroy(&r));
@@ -208,7 +201,7 @@ static PetscErrorCode CheckMatrices(void)
     double weights[256], *at = weights;
 
     PetscCall(ProblemCreateWith(&p, "-muon_learning_rate 0.125 -muon_type dense -problem_layers mat,column,blocks,bias -muon_layer_blocks_blocks_rows 2,4,3%s", cuts[k]));
-    PetscCall(Steps(&p, 1));
+    PetscCall(ProblemSteps(&p, 1));
     PetscCall(ProblemGatherWeights(&p, PETSC_COMM_WORLD, weights));
     PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, "weights.bin", FILE_MODE_WRITE, &viewer));
     PetscCall(MuonViewWeights(p.muon, viewer));
@@ -298,7 +291,7 @@ static PetscErrorCode CheckFiles(void)
       FILE *file;
 
       /* A job that is killed: its last checkpoint is of step 3 */
-      PetscCall(Steps(&p, 5));
+      PetscCall(ProblemSteps(&p, 5));
       PetscCall(ProblemDestroy(&p));
       PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
       file = p.rank == 0 ? fopen("resumed.csv", "ab") : NULL;
@@ -324,13 +317,13 @@ static PetscErrorCode CheckSeconds(void)
   PetscFunctionBegin;
   PetscCall(ProblemCreateWith(&p, RUN " -muon_checkpoint seconds"));
   PetscCall(MuonSetParameter(p.muon, "muon_checkpoint_seconds", "1e-30"));
-  PetscCall(Steps(&p, 3));
+  PetscCall(ProblemSteps(&p, 3));
   PetscCall(MuonSetParameter(p.muon, "muon_checkpoint_seconds", "0"));
-  PetscCall(Steps(&p, 1));
+  PetscCall(ProblemSteps(&p, 1));
   PetscCall(ProblemCreateWith(&q, RUN " -muon_learning_rate 0.1 -muon_schedule cosine -muon_max_steps 77 -muon_layer_tall_scale 4 -muon_layer_square_learning_rate 0.3"));
   PetscCall(MuonLoadCheckpoint(q.muon, "seconds"));
   PetscCall(ProblemCheckStep(&q, 3));
-  PetscCall(Steps(&q, 1));
+  PetscCall(ProblemSteps(&q, 1));
   PetscCall(ProblemDestroy(&p));
   PetscCall(ProblemDestroy(&q));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -468,22 +461,22 @@ static PetscErrorCode CheckRefused(void)
   PetscCall(ProblemCreateWith(&q, RUN));
   PetscCall(Refused(&p, PETSC_TRUE, "nowhere", "nowhere: cannot list the folder: No such file or directory"));
   PetscCall(Refused(&p, PETSC_FALSE, "nowhere/else", "nowhere/else: cannot make the folder: No such file or directory"));
-  PetscCall(Steps(&p, 1));
+  PetscCall(ProblemSteps(&p, 1));
   PetscCall(MuonSaveCheckpoint(p.muon, "refused", 2));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Others); k++) {
     if (Others[k].words == NULL || (strstr(Others[k].options, "single") != NULL && PetscDefined(USE_REAL_SINGLE))) continue;
     for (PetscInt before = 0; before < 2; before++) { /* with state that was made, and with none */
       PetscCall(ProblemCreateWith(&r, Others[k].options));
-      PetscCall(Steps(&r, before));
+      PetscCall(ProblemSteps(&r, before));
       PetscCall(Refused(&r, PETSC_TRUE, "refused", Others[k].words));
       PetscCall(ProblemDestroy(&r));
     }
   }
   /* The folder is the first optimizer's until that is destroyed */
   PetscCall(Refused(&q, PETSC_FALSE, "refused/", "refused/lock: the folder is in use by another job (host "));
-  PetscCall(Steps(&p, 1));
+  PetscCall(ProblemSteps(&p, 1));
   PetscCall(MuonSaveCheckpoint(p.muon, "refused//", 2));
-  PetscCall(Steps(&p, 1));
+  PetscCall(ProblemSteps(&p, 1));
   PetscCall(MuonSaveCheckpoint(p.muon, "refused", 2));
   /* The latest is damaged, then the one before it too, which leaves none: the first of three was removed */
   PetscCall(Damage("refused/step-000000000003-000003/rank-000000"));
@@ -523,7 +516,7 @@ static PetscErrorCode CheckBad(void)
   for (PetscInt run = 0; run < 2; run++) {
     PetscCall(ProblemCreateWith(run == 0 ? &q : &p, Others[3].options));
     for (PetscInt s = 0; s < 2; s++) {
-      PetscCall(Steps(run == 0 ? &q : &p, 1));
+      PetscCall(ProblemSteps(run == 0 ? &q : &p, 1));
       PetscCall(MuonSaveCheckpoint(run == 0 ? q.muon : p.muon, run == 0 ? "otherrun" : "bad", 2));
     }
   }

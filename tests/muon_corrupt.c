@@ -37,19 +37,11 @@ static void Stop(void)
 */
 static PetscErrorCode Packets(const Problem *p, const Way *way, PetscInt *count)
 {
-  const PetscInt others    = p->size - 1;
-  PetscInt       servers   = 0;
-  PetscBool      serves[8] = {PETSC_FALSE};
+  const PetscInt others = p->size - 1;
+  PetscInt       servers;
 
   PetscFunctionBegin;
-  for (PetscInt l = 0; l < p->n; l++) {
-    PetscMPIInt owner;
-
-    PetscCall(MuonLayerGetOwner(p->layer[l].layer, &owner));
-    if (l == WAYS_FROZEN || owner < 0 || serves[owner]) continue;
-    serves[owner] = PETSC_TRUE;
-    servers++;
-  }
+  PetscCall(WayCountServers(p, &servers));
   *count = 0;
   if (way->mode == MUON_EXCHANGE_MODE_GATHER && way->lossy[0]) *count += others * (way->replicated ? p->size : servers);
   if ((way->lossy[1] || way->steps) && way->replicated == PETSC_FALSE) *count += others * servers;

@@ -220,36 +220,27 @@ static PetscErrorCode CheckSteps(PetscInt number, PetscBool *last)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static double Nothing(const Problem *p, PetscInt layer, PetscInt i, PetscInt j, PetscInt step, double w)
+{
+  return 0;
+}
+
 /* The star's rank 0 sends the majority, each plane of it 16 times what its packet, sizes and the agreement may take */
 static PetscErrorCode CheckVote(MuonSignTie tie)
 {
-  const PetscInt m = 256, n = 16 * AGREEMENT_BYTES / 8;
-  const double   d = (double)(m * n), headers = 36 + 64 + 3 * 8 + 32 + AGREEMENT_BYTES;
-  Muon           muon;
-  MuonLayer      layer;
-  char           keys[128];
-  Mat            W, G;
-  PetscMPIInt    rank, size;
-  double         down;
+  const int    m = 256, n = 16 * AGREEMENT_BYTES / 8;
+  const double d = (double)(m * n), headers = 36 + 64 + 3 * 8 + 32 + AGREEMENT_BYTES;
+  Problem      p;
+  double       down;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &W));
-  PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
-  PetscCall(MuonAddLayer(muon, "w", W, &layer));
-  PetscCall(PetscSNPrintf(keys, sizeof(keys), "-sign_tie %s", MuonSignTies[tie]));
-  PetscCall(PetscOptionsInsertString(NULL, keys));
-  PetscCall(MuonSetFromOptions(muon));
-  PetscCall(MuonSetUp(muon));
-  PetscCall(MuonLayerGetGradient(layer, &G));
-  PetscCall(MatZeroEntries(G));
+  PetscCall(ProblemCreateWith(&p, "-problem_layers w:%dx%d -muon_type sign -sign_direction momentum -sign_update none -sign_tie %s -muon_exchange_type star -muon_exchange_mode gather", m, n, MuonSignTies[tie]));
+  p.form = Nothing;
   mpicount_reset();
-  PetscCall(MuonStep(muon));
-  down = MuonCostOfVote(STAR, size, d, tie == MUON_SIGN_TIE_ZERO ? PETSC_TRUE : PETSC_FALSE).bytes - (size - 1) * d / 8;
-  Check(rank > 0 || ((double)mpicount.sent >= down && (double)mpicount.sent <= down + headers) ? PETSC_TRUE : PETSC_FALSE, "bytes of a majority", (double)mpicount.sent, down);
-  PetscCall(MuonDestroy(&muon));
-  PetscCall(MatDestroy(&W));
+  PetscCall(MuonStep(p.muon));
+  down = MuonCostOfVote(STAR, p.size, d, tie == MUON_SIGN_TIE_ZERO ? PETSC_TRUE : PETSC_FALSE).bytes - (p.size - 1) * d / 8;
+  Check(p.rank > 0 || ((double)mpicount.sent >= down && (double)mpicount.sent <= down + headers) ? PETSC_TRUE : PETSC_FALSE, "bytes of a majority", (double)mpicount.sent, down);
+  PetscCall(ProblemDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -330,7 +321,7 @@ int main(int argc, char **argv)
   test:
     suffix: steps
     nsize: {{1 2 3 5}}
-    args: -what steps -muon_type sign -sign_direction momentum -sign_update none -muon_exchange_type star -muon_exchange_mode gather
+    args: -what steps
 
   testset:
     args: -what nodes

@@ -242,23 +242,6 @@ static PetscErrorCode Up_Whispering(MuonExchange exchange, MuonExchangePackets u
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Five layers that take part give each of up to four ranks one to serve, so that layerwise is not a star */
-static PetscErrorCode CheckOwners(const Problem *p, const Way *way)
-{
-  PetscBool   serves[8] = {PETSC_FALSE};
-  PetscMPIInt owner, owners = 0;
-
-  PetscFunctionBegin;
-  for (PetscInt l = 0; l < p->n; l++) {
-    PetscCall(MuonLayerGetOwner(p->layer[l].layer, &owner));
-    if (l == WAYS_FROZEN || owner < 0 || serves[owner]) continue;
-    serves[owner] = PETSC_TRUE;
-    owners++;
-  }
-  PetscCheck(owners == (way->star ? 1 : way->replicated ? 0 : p->size), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %d ranks serve", way->options, owners);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Nine layers of 50 x 50 that take part are one message each way of two ranks, too, and more than Open MPI adds in one order */
 static PetscErrorCode CheckLarge(Way *way, PetscInt *wrong)
 {
@@ -279,7 +262,7 @@ static PetscErrorCode CheckLarge(Way *way, PetscInt *wrong)
 
 int main(int argc, char **argv)
 {
-  PetscInt  wrong, all = 0, steps = 0;
+  PetscInt  wrong, servers, all = 0, steps = 0;
   PetscBool legal, last = PETSC_FALSE;
   Problem   p;
   Way       way;
@@ -292,7 +275,9 @@ int main(int argc, char **argv)
     if (way.compression == NULL && way.atworker == PETSC_FALSE) PetscCall(PetscStrlcat(way.options, " -muon_clip 1", sizeof(way.options)));
     PetscCall(ProblemCreateWith(&p, way.options));
     mpicount_ignored = PetscObjectComm((PetscObject)p.layer[0].W); /* one rank's */
-    PetscCall(CheckOwners(&p, &way));
+    /* Five layers that take part give each of up to four ranks one to serve, so that layerwise is not a star */
+    PetscCall(WayCountServers(&p, &servers));
+    PetscCheck(servers == (way.star ? 1 : way.replicated ? 0 : p.size), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " ranks serve", way.options, servers);
     for (PetscInt s = 0; s < 3; s++, steps++) {
       PetscCall(AuditStep(&p, &way, s == 0 ? PETSC_TRUE : PETSC_FALSE, PETSC_FALSE, &wrong));
       all += wrong;

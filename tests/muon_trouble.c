@@ -74,13 +74,6 @@ static PetscErrorCode Overflow(Muon outer, PetscBool overflows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Steps(const Problem *p, int steps)
-{
-  PetscFunctionBegin;
-  for (int k = 0; k < steps; k++) PetscCall(MuonStep(p->muon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Where the outer step is refused the worker's own is not taken; skipped, all workers go back to the beginning of the round; a round that would begin anew from weights that differ does not */
 static PetscErrorCode CheckLocal(void)
 {
@@ -103,13 +96,13 @@ static PetscErrorCode CheckLocal(void)
   PetscCall(ProblemCheckImage(&p, &before, "local", "an outer step that was refused"));
   PetscCall(Overflow(outer, PETSC_FALSE));
   PetscCall(MuonStep(p.muon));
-  PetscCall(Steps(&q, 2));
+  PetscCall(ProblemSteps(&q, 2));
   PetscCall(ProblemCheckSame(&p, &q, "local", "the outer step taken again"));
 
   /* The next round is skipped, with its two steps */
   PetscCall(MuonSetParameter(outer, "muon_nan", "skip"));
   PetscCall(Overflow(outer, PETSC_TRUE));
-  PetscCall(Steps(&p, 2));
+  PetscCall(ProblemSteps(&p, 2));
   for (PetscInt l = 0; l < p.n; l++) {
     double w[2][64];
 
@@ -130,8 +123,8 @@ static PetscErrorCode CheckLocal(void)
     PetscCall(ProblemCreateWith(&q, "-muon_type local -local_steps 3"));
     PetscCall(MuonSetStepNumber(p.muon, 1));
     PetscCall(ProblemCheckImage(&p, &before, "local", "a round that was refused"));
-    PetscCall(Steps(&p, 2));
-    PetscCall(Steps(&q, 3));
+    PetscCall(ProblemSteps(&p, 2));
+    PetscCall(ProblemSteps(&q, 3));
     PetscCall(ProblemCheckSame(&p, &q, "local", "a round goes on when another one was refused"));
     PetscCall(ProblemDestroy(&q));
   } else {

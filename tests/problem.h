@@ -1364,6 +1364,13 @@ static inline PetscErrorCode ProblemCheckSame(const Problem *p, const Problem *q
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static inline PetscErrorCode ProblemSteps(const Problem *p, PetscInt steps)
+{
+  PetscFunctionBegin;
+  for (PetscInt s = 0; s < steps; s++) PetscCall(MuonStep(p->muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static inline PetscErrorCode ProblemCheckStep(const Problem *p, PetscInt expected)
 {
   PetscInt step;

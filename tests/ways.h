@@ -68,3 +68,21 @@ static inline PetscErrorCode WayGet(PetscInt number, Way *way, PetscBool *legal,
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Of the ranks those that serve a layer */
+static inline PetscErrorCode WayCountServers(const Problem *p, PetscInt *servers)
+{
+  PetscBool serves[8] = {PETSC_FALSE};
+
+  PetscFunctionBegin;
+  *servers = 0;
+  for (PetscInt l = 0; l < p->n; l++) {
+    PetscMPIInt owner;
+
+    PetscCall(MuonLayerGetOwner(p->layer[l].layer, &owner));
+    if (l == WAYS_FROZEN || owner < 0 || serves[owner]) continue;
+    serves[owner] = PETSC_TRUE;
+    ++*servers;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
