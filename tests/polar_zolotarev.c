@@ -38,7 +38,7 @@ static double Bound(int m, int n, const double *A)
 
 int main(int argc, char **argv)
 {
-  static const int   shapes[][2] = {{1, 1}, {1, 9}, {9, 1}, {2, 2}, {24, 24}, {16, 40}, {40, 16}, {33, 32}, {20, 110}};
+  static const int   shapes[][2] = {{1, 1}, {1, 9}, {9, 1}, {2, 2}, {24, 24}, {16, 40}, {40, 16}, {33, 32}, {20, 110}, {45, 52}};
   MuonPolar          polar;
   MuonPolarPrecision precision;
   Zolotarev          f;
