@@ -131,7 +131,7 @@ check-removable:
 	@$(PYTHON3) tests/removable $(REMOVABLE)
 
 # With the PETSc of complex scalars that Debian has beside the real one: what does not ask for real numbers
-COMPLEX_TESTS = complex_* muon_complex* ex1* ex2* wire_compact* wire_mutation* wire_oracle* wire_roundtrip* wire_sizes* kernels_* file_* install_outside
+COMPLEX_TESTS = complex_* muon_complex* equivalence_complex* ex1* ex2* wire_messages* wire_mutation* wire_oracle* kernels_* file_* install_outside
 check-complex:
 	@test -e '$(PETSC_DIR:-real=-complex)/lib/petsc/conf/variables' -a '$(PETSC_DIR:-real=-complex)' != '$(PETSC_DIR)' || { echo "check-complex takes Debian's libpetsc-complex-dev and libslepc-complex3.18-dev"; exit 1; }
 	@$(MAKE) --no-print-directory test BUILD='$(BUILD)-complex' PETSC_DIR='$(PETSC_DIR:-real=-complex)' PETSC_ARCH= SLEPC_DIR='$(SLEPC_DIR:-real=-complex)' TESTS='$(COMPLEX_TESTS)'

@@ -183,8 +183,8 @@ static PetscErrorCode CheckTogether(const Case *c, const MuonArray *G, const Muo
   PetscCall(PetscGetFlops(&before));
   PetscCall(MuonPolarApplyMatrices(1.0, MANY - 1 - REAL, polar + REAL + 1, in + REAL + 1, out + REAL + 1, status));
   PetscCall(PetscGetFlops(&after));
-  PetscCheck(PetscMin(m, n) < 2 || PetscMax(m, n) > 32 || strcmp(c->type, MUONPOLARZOLOTAREV) || c->keys[0][0] || fabs(after - before - 4 * (MANY - 1 - REAL) * flops) < 1, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             "%s: %d of %zu x %zu take %g flops, expected %g", c->type, MANY - 1 - REAL, m, n, after - before, 4 * (MANY - 1 - REAL) * flops);
+  PetscCheck(PetscMin(m, n) < 2 || PetscMax(m, n) > 32 || strcmp(c->type, MUONPOLARZOLOTAREV) || c->keys[0][0] || fabs(after - before - 4 * (MANY - 1 - REAL) * flops * (PetscDefined(USE_COMPLEX) ? 4 : 1)) < 1, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%s: %d of %zu x %zu take %g flops, expected %g", c->type, MANY - 1 - REAL, m, n, after - before, 4 * (MANY - 1 - REAL) * flops * (PetscDefined(USE_COMPLEX) ? 4 : 1));
   PetscCall(MuonPolarApplyMatrices(1.0, MANY, polar, in, out, status));
   for (int k = 0; k < MANY; k++) {
     PetscBool same;

@@ -188,9 +188,7 @@ static inline void SetAt(Matrix A, PetscInt e, double x)
 /* The same matrix for the same state, whatever its precision and its order are, but for the rounding of its entries */
 static inline void Random(Matrix A, double scale)
 {
-  for (PetscInt j = 0; j < A->n; j++) {
-    for (PetscInt i = 0; i < A->m; i++) Set(A, i, j, scale * Normal());
-  }
+  for (PetscInt e = 0; e < A->m * A->n; e++) Set(A, e % A->m, e / A->m, scale * Normal());
 }
 
 /* Y = a X + b Y; what is overwritten is not read */
@@ -270,20 +268,19 @@ typedef char Choice[128];
 static inline PetscErrorCode TuneV(MuonCompressor c, const char format[], va_list args)
 {
   Choice choice;
-  char   key[64] = "compressor_", value[64];
-  int    used, type = 0;
+  char   key[64], **word;
+  int    n;
 
   PetscFunctionBegin;
   PetscCall(PetscVSNPrintf(choice, sizeof(choice), format, NULL, args));
+  PetscCall(PetscStrToArray(choice, ' ', &n, &word));
   /* The first of an odd number of words is the type */
-  for (const char *at = choice; *at != '\0'; at++) type += *at != ' ' && (at == choice || at[-1] == ' ');
-  if (type % 2 == 1) {
-    (void)sscanf(choice, "%63s%n", value, &used);
-    PetscCall(MuonCompressorSetType(c, value));
-  } else used = 0;
-  for (const char *at = choice + used; sscanf(at, "%48s %63s%n", key + 11, value, &used) == 2; at += used) {
-    PetscCall(MuonObjectSetParameter((PetscObject)c, key, value));
+  if (n % 2 == 1) PetscCall(MuonCompressorSetType(c, word[0]));
+  for (int k = n % 2; k < n; k += 2) {
+    PetscCall(PetscSNPrintf(key, sizeof(key), "compressor_%s", word[k]));
+    PetscCall(MuonObjectSetParameter((PetscObject)c, key, word[k + 1]));
   }
+  PetscCall(PetscStrToArrayDestroy(n, word));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

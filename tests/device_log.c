@@ -55,7 +55,6 @@ int main(int argc, char **argv)
   PetscCall(PetscGetFlops(&after));
   PetscCheck(petsc_gflops == 27 && after - before == 130, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%g flops, %g of them of a device, expected 130 and 27", after - before, petsc_gflops);
   PetscCheck(begun == ended && (begun == 2 || begun == 1), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The clock was started %" PetscInt_FMT " times and stopped %" PetscInt_FMT " times, expected 2", begun, ended);
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
   PetscCall(PetscMuonFinalize());
   return 0;
 }
@@ -64,6 +63,5 @@ int main(int argc, char **argv)
 
   test:
     requires: defined(PETSC_USE_LOG)
-    output_file: output/kernels_ok.out
 
 TEST*/

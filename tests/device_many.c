@@ -1,9 +1,6 @@
 static char help[] = "Polar factors of many matrices in the memory of a device: those of one shorter side in one call, each what it is alone, padded ones up to rounding.\n\n";
 
-#include <petscmuonpolar.h>
-#include <petscmuon/private/muonkernelsdevice.h>
-#include <petscmuon/private/muonpolarimpl.h>
-#include "polar/muonpolarpolynomial.h"
+#include "polar_common.h"
 
 enum {
   MATRICES = 75,
@@ -19,27 +16,15 @@ static void Told(const char kernel[])
 
 /*
    65 of one shape, in both orders of its entries and with gaps, one of them zero and one with a NaN; between
-   them five that are a column shorter, and five that are tall and in double
+   them five that are a column shorter, and five that are tall and in double. Without A a result that nobody has written
 */
-static MuonArray Shape(PetscInt k)
+static PetscErrorCode Create(int k, const double A[], TestInput *x)
 {
-  const PetscBool tall = k % 15 == 7 ? PETSC_TRUE : PETSC_FALSE;
-  MuonArray       a;
+  const int tall = k % 15 == 7, len = tall ? 13 : 4, count = tall ? 4 : k % 15 == 11 ? 12 : 13, byrows = k % 2;
 
-  memset(&a, 0, sizeof(a));
-  a.memory    = MUON_DEVICE;
-  a.precision = tall ? MUON_DOUBLE : MUON_SINGLE;
-  a.len       = tall ? 13 : 4;
-  a.count     = tall ? 4 : k % 15 == 11 ? 12 : 13;
-  a.ld        = a.len;
-  a.rowmajor  = k % 2;
-  a.pairs     = 0;
-  return a;
-}
-
-static double Entry(const MuonArray *a, const double data[], size_t e)
-{
-  return a->precision == MUON_SINGLE ? (double)((const float *)(const void *)data)[e] : data[e];
+  PetscFunctionBegin;
+  PetscCall(TestCreate((tall ? TEST_DOUBLE_COLUMNS : TEST_SINGLE_COLUMNS) + byrows, TEST_ALONE, byrows ? count : len, byrows ? len : count, 0, A, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* By hand: 4 * 12 * count <= 5 * sum */
@@ -67,74 +52,55 @@ static PetscErrorCode CheckPadding(void)
 
 int main(int argc, char **argv)
 {
-  const MuonDevice *device;
-  MuonPolar         polar, each[MATRICES];
-  MuonMatrix        G[MATRICES], Q[MATRICES];
-  MuonStatus        status[MATRICES], alone;
-  PetscInt          calls     = 0;
-  PetscReal         tolerance = 0;
+  MuonPolar  polar, each[MATRICES];
+  TestInput  G[MATRICES], Q[MATRICES], own;
+  MuonMatrix from[MATRICES], to[MATRICES];
+  MuonStatus status[MATRICES], alone;
+  PetscInt   calls     = 0;
+  PetscReal  tolerance = 0;
+  double     many[LARGEST], one[LARGEST];
 
   PetscFunctionBeginUser;
-  PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   products = 0;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-calls", &calls, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-tolerance", &tolerance, NULL));
   PetscCall(CheckPadding());
-  device = MuonDeviceGet();
-  PetscCheck(device != NULL && device->start() == NULL, PETSC_COMM_SELF, PETSC_ERR_SUP, "No device");
-  PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &polar));
-  PetscCall(MuonPolarSetFromOptions(polar));
-  polar->memory = MUON_DEVICE;
-  for (PetscInt k = 0; k < MATRICES; k++) {
-    MuonArray    a     = Shape(k);
-    const size_t bytes = MuonArrayBytes(&a);
-    double       x[LARGEST];
+  PetscCall(TestMake(PETSC_COMM_SELF, "", &polar));
+  for (int k = 0; k < MATRICES; k++) {
+    double x[LARGEST];
 
-    for (PetscInt e = 0; e < LARGEST; e++) {
-      const double y = k == 3 ? 0.0 : k == 5 && e == 2 ? NAN : sin(1.0 + 0.7 * (double)(e + LARGEST * k));
-
-      if (a.precision == MUON_SINGLE) ((float *)(void *)x)[e] = (float)y;
-      else x[e] = y;
-    }
-    a.data = device->allocate(bytes);
-    device->copy(bytes, x, a.data);
-    G[k]    = MuonMatrixOfArray(&a);
+    for (int e = 0; e < LARGEST; e++) x[e] = k == 3 ? 0.0 : k == 5 && e == 2 ? NAN : sin(1.0 + 0.7 * (double)(e + LARGEST * k));
+    PetscCall(Create(k, x, &G[k]));
+    PetscCall(Create(k, NULL, &Q[k]));
+    from[k] = G[k].matrix;
+    to[k]   = Q[k].matrix;
     each[k] = polar;
-    a.data  = device->allocate(bytes);
-    device->zero(bytes, a.data);
-    Q[k] = MuonMatrixOfArray(&a);
   }
   PetscCall(MuonPolarSetUp(polar));
-  device->trace(Told);
-  PetscCall(MuonPolarApplyMatrices(1.0, MATRICES, each, G, Q, status));
-  device->trace(NULL);
-  PetscCheck(products == calls, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " calls of products, expected %" PetscInt_FMT, products, calls);
-  for (PetscInt k = 0; k < MATRICES; k++) {
-    const MuonArray *q     = &Q[k].here;
-    const size_t     bytes = MuonArrayBytes(q);
-    double           many[LARGEST], one[LARGEST], zero[LARGEST] = {0};
-    PetscBool        same;
+  MuonDeviceGet()->trace(Told);
+  PetscCall(MuonPolarApplyMatrices(1.0, MATRICES, each, from, to, status));
+  MuonDeviceGet()->trace(NULL);
+  TestCheck(products == calls, "%d calls of products, expected %d", (int)products, (int)calls);
+  for (int k = 0; k < MATRICES; k++) {
+    const int entries = (int)(Q[k].matrix.rows * Q[k].matrix.columns);
+    char      what[32];
 
-    device->copy(bytes, Q[k].here.data, many);
-    device->zero(bytes, Q[k].here.data);
-    PetscCall(MuonPolarApplyMatrices(1.0, 1, &polar, &G[k], &Q[k], &alone));
-    PetscCheck(alone == status[k] && alone == (k == 5 ? MUON_STATUS_NANORINF : MUON_STATUS_OK), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Matrix %" PetscInt_FMT " ended with %s, and %s alone", k, MuonStatuses[status[k]], MuonStatuses[alone]);
-    device->copy(bytes, Q[k].here.data, one);
-    PetscCall(PetscMemcmp(many, one, bytes, &same));
-    for (size_t e = 0; e < q->len * q->count && q->count == 12; e++) {
-      const double x = Entry(q, many, e), y = Entry(q, one, e);
-
-      PetscCheck(fabs(x - y) <= (double)tolerance, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Padded matrix %" PetscInt_FMT ", entry %zu: %g among many and %g alone", k, e, x, y);
-    }
-    PetscCheck(same == PETSC_TRUE || q->count == 12, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Matrix %" PetscInt_FMT " is another among many than alone", k);
-    PetscCall(PetscMemcmp(many, zero, bytes, &same));
-    PetscCheck(same == (k == 3 || k == 5 ? PETSC_TRUE : PETSC_FALSE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Matrix %" PetscInt_FMT " is zero, or should be", k);
-    device->release(G[k].here.data);
-    device->release(Q[k].here.data);
+    PetscCall(PetscSNPrintf(what, sizeof(what), "matrix %d", k));
+    PetscCall(Create(k, NULL, &own));
+    PetscCall(MuonPolarApplyMatrices(1.0, 1, &polar, &from[k], &own.matrix, &alone));
+    TestCheck(alone == status[k] && alone == (k == 5 ? MUON_STATUS_NANORINF : MUON_STATUS_OK), "%s ended with %s, and %s alone", what, MuonStatuses[status[k]], MuonStatuses[alone]);
+    PetscCall(TestGet(&Q[k], many));
+    PetscCall(TestGet(&own, one));
+    TestMost(what, TestFarthest(entries, many, one), own.matrix.here.count == 12 ? (double)tolerance : 0.0);
+    TestNear(what, TestUntouched(entries, many), k == 5 ? entries : 0, 0.0);
+    if (k != 5) TestCheck((TestDistance(entries, many, NULL) == 0.0) == (k == 3), "%s is zero, or should be", what);
+    PetscCall(TestDestroy(&own));
+    PetscCall(TestDestroy(&G[k]));
+    PetscCall(TestDestroy(&Q[k]));
   }
   PetscCall(MuonPolarDestroy(&polar));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
-  PetscCall(PetscMuonFinalize());
+  PetscCall(PetscFinalize());
   return 0;
 }
 
@@ -144,7 +110,7 @@ int main(int argc, char **argv)
 
   testset:
     requires: kokkos
-    output_file: output/kernels_ok.out
+    args: -device
 
     # 68 matrices in two batches, and 5 in one: three products in each of five steps. A sum in another order is off by 12 units, which the slope of kj, less than 3.5^5 = 525, raises; operands of 8 or 11 bits may round to the other side
     table: suffix | args

@@ -241,7 +241,6 @@ int main(int argc, char **argv)
     /* More than crosses at once */
     if (ondevice && (layout.header.kind == MUON_WIRE_DENSE || layout.header.kind == MUON_WIRE_BLOCKS) && k % 2 == 0) PetscCall(CheckMessages(choice, 0, ORDINARY, MUON_DOUBLE, 1100, 1000));
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -252,6 +251,5 @@ int main(int argc, char **argv)
 
   test:
     requires: kokkos
-    output_file: output/kernels_ok.out
 
 TEST*/

@@ -31,7 +31,8 @@ static PetscErrorCode WriteFigures(const Problem *p, PetscInt l, PetscInt step, 
   const MPI_Comm      comm = PetscObjectComm((PetscObject)p->muon);
   MuonEF21Compression c, first;
   MuonCompressor      up, down;
-  PetscReal           alpha[2], p2 = 2;
+  PetscReal           alpha[2];
+  double              p2 = 2, interval = 1;
   MuonCompressorType  type;
   PetscBool           topsvd;
   PetscInt            measured = 1;
@@ -48,8 +49,8 @@ static PetscErrorCode WriteFigures(const Problem *p, PetscInt l, PetscInt step, 
   PetscCallMPI(MPI_Bcast(&first, (PetscMPIInt)sizeof(first), MPI_BYTE, 0, comm));
   PetscCall(PetscMemcmp(&first, &c, sizeof(c), &equal));
   PetscCheck(equal == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": the ranks have different figures", l);
-  PetscCall(GetInt((PetscObject)p->muon, "muon_monitor_interval", &measured));
-  measured = step == 5 ? 5 : step / measured * measured;
+  PetscCall(GetNumber((PetscObject)p->muon, "muon_monitor_interval", NULL, &interval));
+  measured = step == 5 ? 5 : step - step % (PetscInt)interval;
   PetscCheck(c.step == measured, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": figures of step %" PetscInt_FMT " after step %" PetscInt_FMT, l, c.step, step);
   PetscCall(MuonGetLayerCompressors(p->muon, p->layer[l].layer, &up, &down));
   PetscCall(MuonCompressorGetAlpha(up, p->layer[l].shape->m, p->layer[l].shape->n, &alpha[0]));
@@ -60,7 +61,7 @@ static PetscErrorCode WriteFigures(const Problem *p, PetscInt l, PetscInt step, 
   PetscCall(MuonCompressorGetType(up, &type));
   PetscCall(PetscStrcmp(type, MUONCOMPRESSORTOPSVD, &topsvd));
   if (topsvd == PETSC_TRUE) {
-    PetscCall(GetReal((PetscObject)up, "compressor_topsvd_schatten", &p2));
+    PetscCall(GetNumber((PetscObject)up, "compressor_topsvd_schatten", NULL, &p2));
     if (p2 != 2) {
       PetscCheck(alpha[0] > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": alpha %g in the norm that was chosen", l, (double)alpha[0]);
       alpha[0] = -1;
@@ -86,12 +87,11 @@ static PetscErrorCode WriteFigures(const Problem *p, PetscInt l, PetscInt step, 
 static PetscErrorCode CheckTraffic(const Problem *p, const Problem *plain, PetscInt step)
 {
   MuonTraffic traffic[2];
-  double      extra    = 0;
-  PetscInt    interval = 1;
+  double      extra = 0, interval = 1;
 
   PetscFunctionBegin;
-  PetscCall(GetInt((PetscObject)p->muon, "muon_monitor_interval", &interval));
-  for (PetscInt l = 0; l < p->n && (step % interval == 0 || step == 5); l++) {
+  PetscCall(GetNumber((PetscObject)p->muon, "muon_monitor_interval", NULL, &interval));
+  for (PetscInt l = 0; l < p->n && (step % (PetscInt)interval == 0 || step == 5); l++) {
     MuonLayerType type;
     PetscBool     frozen;
 
@@ -206,13 +206,13 @@ int main(int argc, char **argv)
     suffix: nodes
     nsize: 4
     args: -ef21_monitor_compression -muon_node_size 2 -ef21_init gradient -ef21_compressor topk -ef21_server_compressor natural -muon_monitor_interval 4
-    filter: sed -E 's/[0-9.]+e[+-][0-9]+/N/g' | grep " up "
+    filter: sed -E 's/[0-9.]+e[+-][0-9]+/N/g' | grep " up " | awk '{step = $1; $1 = ""; at[$0] = at[$0] " " step} END {for (line in at) print at[line] ":" line}' | sort
 
   # The lines of the option, of the steps that monitors speak of; the figures themselves are compared above
   test:
     suffix: monitor
     nsize: 2
     args: -ef21_monitor_compression -muon_monitor_interval 4 -ef21_compressor topk -ef21_compressor_values natural -ef21_server_compressor natural -muon_layer_gain_ef21_compressor identity
-    filter: sed -E 's/[0-9.]+e[+-][0-9]+/N/g'
+    filter: sed -E 's/[0-9.]+e[+-][0-9]+/N/g' | awk '{step = $1; $1 = ""; at[$0] = at[$0] " " step} END {for (line in at) print at[line] ":" line}' | sort
 
 TEST*/

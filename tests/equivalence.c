@@ -107,7 +107,7 @@ typedef struct {
   size_t         entries, start[PROBLEM_LAYERS + 1]; /* of one step, of each layer */
   const char    *name[PROBLEM_LAYERS];
   PetscInt       columns[PROBLEM_LAYERS];
-  double        *weights, eps[PROBLEM_LAYERS];
+  double        *weights, eps[PROBLEM_LAYERS], side;
   PetscReal      loss, measures[3];
   PetscInt       products;                /* in the last step */
   PetscLogDouble scratch, server, all[2]; /* all: of workers and servers on all ranks */
@@ -135,7 +135,7 @@ static PetscErrorCode TakeStates(Problem *p, Trace *trace)
     PetscCall(MuonLayerGetType(p->layer[k].layer, &type));
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &A));
     for (int s = 0; s < STATES; s++) {
-      ProblemArray a     = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m, 0, 0};
+      ProblemArray a     = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m, 0, 0, NULL};
       State *const state = &trace->state[k][s];
 
       PetscCall(PetscCalloc2(m * n, &state->own, m * n, &state->first));
@@ -229,6 +229,7 @@ static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, PetscBool fi
 
   PetscFunctionBegin;
   if (p->routine) PetscCall(MuonGetLoss(p->muon, &trace->loss));
+  trace->side = p->side;
   for (PetscInt k = 0; k < p->n; k++) {
     trace->name[k]    = p->layer[k].shape->name;
     trace->columns[k] = p->layer[k].shape->n;
@@ -639,6 +640,7 @@ static PetscErrorCode Compare(const Trace *a, const Trace *b, const Choices *cho
     PetscCheck(choices->comparison == DIFFERS || most <= (equal ? 0 : allowed[k]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: layer %s: weights differ by %g, allowed %g", choices->what, b->name[k], most, equal ? 0.0 : allowed[k]);
     differ = differ || most > 1e-4 ? PETSC_TRUE : PETSC_FALSE;
   }
+  PetscCheck(choices->comparison != TOLERANCE || a->side <= (double)choices->tolerance, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: complex weights are %g off the real ones", choices->what, a->side);
   PetscCheck(choices->signs == PETSC_FALSE || memcmp(a->weights, b->weights, (size_t)b->steps * b->entries * sizeof(*b->weights)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: weights have other signs", choices->what);
   PetscCheck(choices->comparison != DIFFERS || differ, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: weights do not differ", choices->what);
   /* The loss of each step is one more */
@@ -1155,7 +1157,7 @@ int main(int argc, char **argv)
     args: -all " -problem_layers tall,wide,embed,gain,square -muon_layer_types gain:adamw" -each " -muon_type dense; -muon_type dense -muon_momentum_at worker; -muon_type ef21; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values single -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values bf16 -ef21_server_compressor nearest -ef21_init gradient; -muon_type ef21 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor rankk -ef21_compressor_ratio 0.3; -muon_type ef21 -ef21_compressor nearest -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.3; -muon_type ef21 -ef21_downlink step -lmo_type rowsum -muon_layer_gain_ef21_downlink weights"
     table: suffix | nsize | args
       edit       | {{1 2}} | -steps 5 -state -both " -problem_edit 3 -muon_exchange_type {{star layerwise replicated}}" -b " -problem_told"
-      edit_stays | {{1 2}} | -steps 4 -compare none -both " -muon_learning_rate 1e-30 -muon_adamw_learning_rate 1e-30 -problem_edit 3 -muon_exchange_type {{star layerwise replicated}}"
+      edit_stays | {{1 2}} | -steps 4 -compare none -a " ; -problem_told" -both " -muon_learning_rate 1e-30 -muon_adamw_learning_rate 1e-30 -problem_edit 3 -muon_exchange_type {{star layerwise replicated}}"
       mismatch   | 2       | -steps 5 -state -both " -muon_exchange_type {{star layerwise replicated}}" -a " -problem_mismatch 3; -problem_mismatch 3 -problem_bad_layer 3"
   # Sums; arrays, rows that are spread or kept, votes; an entry is found by and by where steps do not heal it
   testset:
@@ -1173,6 +1175,16 @@ int main(int argc, char **argv)
       edit_rows     | 4       | -steps 4 -compare none -both " -muon_exchange_type rows -ef21_server_compressor topk -muon_learning_rate 1e-30 -problem_edit 3"
       mismatch_rows | 4       | -steps 5 -both " -muon_exchange_type rows -ef21_server_compressor topk" -a " -problem_mismatch 3"
       unchecked     | {{2 4}} | -steps 3 -compare none -a " -muon_check_weights false -problem_mismatch 1"
+
+  # No gradient is one of zeros; those of the caller's matrices and vectors are not written to
+  testset:
+    nsize: {{1 2 4}}
+    args: -steps 6 -all " -problem_routine 0" -a " -problem_missing 1" -b " -problem_missing 2 -problem_own"
+    table: suffix | args
+      missing_dense   | -both " -muon_type dense -muon_exchange_type {{star layerwise}} -muon_exchange_mode reduce"
+      missing_gathers | -both " -muon_type dense -muon_exchange_type {{layerwise replicated}} -muon_exchange_mode gather"
+      missing_all     | -both " -muon_type dense -muon_exchange_type replicated -muon_exchange_mode allreduce"
+      missing_ef21    | -both " -muon_exchange_type {{star layerwise replicated}} -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk"
 
   # What is no number in a gradient or in the loss of one rank is seen by all, under each policy, and so are steps to what is none. The step is taken again as if nothing had been; it is left out, so that
   # the run is a step behind where gradients do not depend on the step; or the entry is a zero
@@ -1384,5 +1396,45 @@ int main(int argc, char **argv)
         nodes_sign_restart | -traffic -restart 2 -all " -muon_node_size 2"
     table: suffix | nsize | args
       nodes_auto | 3 | -compare rounding -a " -muon_node_size auto" -b " -problem_mean 0" -each " -muon_type dense -muon_layer_types gain:adamw -problem_ready backward; -muon_type dense -muon_exchange_mode allreduce -muon_momentum_style sgd -muon_nesterov sgd -muon_clip 1 -muon_clip_layers all -problem_weighted; -muon_type dense -muon_exchange_type replicated -muon_layer_types gain:adamw,row:frozen; -muon_type ef21 -muon_layer_types gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_aggregate_error_interval 2"
+
+  # A real problem in complex numbers, turned by a phase, takes the same steps, up to roundings of a few steps, each a few times what one polar factor has. It goes on with a checkpoint
+  testset:
+    requires: double
+    args: -steps 6 -all " -problem_storage both -problem_layers wide:4x6d,tall:23x3d,square:5x5d -muon_momentum 0.8 -muon_learning_rate 0.05"
+    testset:
+      args: -compare tolerance -tolerance 1e-12 -a " -problem_complex 0.7"
+      table: suffix | nsize | args
+        complex_dense | {{1 3}} | -both " -muon_weight_decay 0.1" -a " -problem_complex 0; -problem_complex 0.7"
+        complex_float | 1       | -both " -problem_single" -tolerance 4e-6
+        complex_polar | 1       | -each " -lmo_polar_type newtonschulz; -lmo_polar_type gram; -lmo_polar_type qdwh; -lmo_polar_type zolotarev" -tolerance 2e-6
+        complex_norms | 2       | -each " -lmo_type frobenius; -lmo_type max; -lmo_type column; -lmo_type row; -lmo_type l1; -lmo_type l21; -lmo_type colsum; -lmo_type rowsum; -lmo_type nuclear; -lmo_type schatten; -lmo_type mixed"
+        complex_sharp | 2       | -both " -muon_step sharp -muon_shape_factor scion -muon_learning_rate 0.01"
+        complex_ef21  | 3       | -both " -muon_type ef21 -ef21_compressor_values double" -each " -ef21_compressor identity; -ef21_compressor topk -ef21_compressor_ratio 0.4; -ef21_compressor damping; -ef21_compressor rankk -ef21_compressor_ratio 0.4; -ef21_compressor topsvd -ef21_compressor_ratio 0.4"
+        complex_down  | 2       | -both " -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values double -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 -ef21_server_compressor_values double"
+        complex_cut   | 2       | -both " -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_compressor_values double -muon_layer_wide_blocks_rows 1,3 -muon_layer_wide_blocks_columns 2,4 -muon_layer_square_blocks_rows 2,3"
+        complex_ef14  | 3       | -both " -muon_type ef14 -ef14_compressor topk -ef14_compressor_ratio 0.4 -ef14_compressor_values double"
+        complex_local | 2       | -own -both " -muon_type local -local_steps 2"
+        complex_ways  | 2       | -each " -muon_node_size 2; -muon_exchange_type replicated"
+        complex_adamw | 2       | -both " -muon_layer_type adamw -muon_adamw_learning_rate 0.02" -a " -problem_complex 0; -problem_complex 0.7; -problem_complex 0 -muon_layer_adamw_complex split"
+        complex_split | 1       | -both " -muon_layer_type nadamw -muon_adamw_learning_rate 0.02" -a " -problem_complex 0 -muon_layer_adamw_complex split"
+        complex_sgd   | 2       | -both " -muon_layer_type sgd"
+    table: suffix | nsize | args
+      complex_restart       | {{1 2}} | -restart 3 -both " -problem_complex 0.7 -muon_layer_types square:adamw" -each " -muon_type dense; -muon_type ef21 -ef21_compressor topk"
+      complex_restart_local | {{1 2}} | -own -restart 3 -both " -problem_complex 0.7 -muon_layer_types square:adamw -muon_type local"
+
+  # Matrices, vectors and parts of a vector of complex scalars take the steps of complex arrays
+  testset:
+    requires: complex
+    nsize: {{1 2 3}}
+    args: -steps 6 -all " -problem_complex 0.7 -muon_learning_rate 0.1"
+    testset:
+      args: -both " -problem_layers mat,gain" -a " -problem_storage mat; -problem_storage slices" -b " -problem_storage columns"
+      table: suffix | args
+        complex_mat       | -each " -lmo_polar_type zolotarev; -lmo_polar_type newtonschulz; -lmo_polar_type gram; -lmo_polar_type qdwh; -lmo_polar_type svd; -lmo_type frobenius; -lmo_type max; -lmo_type l1; -lmo_type colsum; -lmo_type nuclear; -muon_layer_type adamw"
+        complex_mat_ef    | -each " -muon_type ef21 -ef21_compressor topk -ef21_server_compressor qsgd; -muon_type ef21 -ef21_compressor topk -ef21_server_compressor natural; -muon_type ef21 -ef21_compressor rankk; -muon_type ef14 -ef14_compressor topk"
+        complex_mat_local | -own -each " -muon_type local -local_steps 3"
+    test:
+      suffix: complex_part
+      args: -both " -problem_layers slab" -a " -problem_storage slices" -b " -problem_storage rows" -each " -lmo_polar_type svd; -muon_type ef21 -ef21_compressor topk -ef21_server_compressor natural"
 
 TEST*/

@@ -48,10 +48,7 @@ static inline RunRecord RunRecordOf(int rank, int k)
   return r;
 }
 
-/*
-   Entry (i, j) of a state, at a step: of the layer, so that it does not depend on who has it but for a
-   worker's
-*/
+/* Entry (i, j) of a state, at a step: of the layer, so that it does not depend on who has it but for a worker's */
 static inline double RunValue(const MuonFileRecord *record, uint64_t step, uint64_t i, uint64_t j)
 {
   return record->precision == MUON_FILE_BYTES ? (double)((step + 31 * i) % 256) : (double)step + 0.25 * (double)i - 0.125 * (double)j + 100 * record->whose + (record->state[0] == 'm' ? 0 : 0.0625);
@@ -67,6 +64,12 @@ static inline void RunPut(const MuonFileRecord *record, void *to, size_t at, dou
 static inline double RunGet(const MuonFileRecord *record, const void *from, size_t at)
 {
   return record->precision == MUON_FILE_BYTES ? ((const unsigned char *)from)[at] : record->precision == MUON_FILE_SINGLE ? (double)((const float *)from)[at] : ((const double *)from)[at];
+}
+
+static inline int Unlocks(MuonFileFolder *folder)
+{
+  MuonFileFolderUnlock(folder);
+  return 1;
 }
 
 static inline MuonFileResult RunWrite(MuonFileWriter *writer, int rank, uint64_t step)
@@ -86,10 +89,7 @@ static inline MuonFileResult RunWrite(MuonFileWriter *writer, int rank, uint64_t
   return MUON_FILE_OK;
 }
 
-/*
-   All of a save that the ranks do, one after the other, with their files open at the same time; *committed is
-   set where the manifest is durable
-*/
+/* All of a save that the ranks do, one after the other, with their files open at the same time; *committed is set where the manifest is durable */
 static inline MuonFileResult RunSaveLocked(MuonFileFolder *folder, const unsigned char run[MUON_FILE_RUN], uint64_t step, size_t keep, int *committed)
 {
   MuonFileIdentity id;
@@ -181,10 +181,7 @@ static inline MuonFileResult RunGenerationIs(MuonFileFolder *folder, const MuonF
   return good || result != MUON_FILE_OK ? result : MUON_FILE_USAGE; /* in order, and another state */
 }
 
-/*
-   The step of the latest good generation; how many later ones have a manifest and are not good, and what was
-   wrong with the first of them
-*/
+/* The step of the latest good generation; how many later ones have a manifest and are not good, and what was wrong with the first of them */
 static inline int RunLoad(const char path[], int *skipped, MuonFileResult *why, char text[MUON_FILE_TEXT])
 {
   MuonFileFolder      folder;

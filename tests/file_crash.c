@@ -186,7 +186,6 @@ int main(void)
   }
   free(left);
   free(crashes);
-  printf("ok\n");
   return 0;
 }
 
@@ -195,6 +194,5 @@ int main(void)
   test:
     nsize: 0
     link: internal
-    output_file: output/wire_ok.out
 
 TEST*/

@@ -73,12 +73,6 @@ static int End(MuonFileFolder *folder)
   return error;
 }
 
-static int Unlocks(MuonFileFolder *folder)
-{
-  MuonFileFolderUnlock(folder);
-  return 1;
-}
-
 /* The lock says something that no process holds */
 static void Leave(Model *model, const char text[])
 {
@@ -256,10 +250,7 @@ static void Damage(Model *model, const char path[])
   Check(Load(model, &why, text) == 20, "%s, as it was: %s", path, text);
 }
 
-/*
-   The checksums of header, data and index of a file, and of its manifest if it is not that, agree again.
-   records is how many it has
-*/
+/* The checksums of header, data and index of a file, and of its manifest if it is not that, agree again. records is how many it has */
 static void Rectify(Model *model, const char path[])
 {
   ModelBytes    *file    = ModelFile(model, path);
@@ -459,7 +450,6 @@ int main(void)
   Prune();
   Usage();
   Corrupt();
-  printf("ok\n");
   return 0;
 }
 
@@ -468,6 +458,5 @@ int main(void)
   test:
     nsize: 0
     link: internal
-    output_file: output/wire_ok.out
 
 TEST*/

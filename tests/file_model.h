@@ -272,10 +272,7 @@ static inline int ModelTruncate(int handle, off_t length)
   return 0;
 }
 
-/*
-   An effect becomes durable, or is what a crash left: how is 1 for all of it, 2 for the first half of a
-   write, 3 for its length alone
-*/
+/* An effect becomes durable, or is what a crash left: how is 1 for all of it, 2 for the first half of a write, 3 for its length alone */
 static inline void ModelApply(Model *model, const ModelEffect *effect, int how)
 {
   ModelNode *node = &model->node[effect->node];

@@ -105,12 +105,6 @@ static void Recut(MuonFileReader *reader, int rank, int ranks)
   free(data);
 }
 
-static int Unlocks(MuonFileFolder *folder)
-{
-  MuonFileFolderUnlock(folder);
-  return 1;
-}
-
 /* A process holds the lock and is killed, while a child that it forked lives on */
 static void Killed(MuonFileFolder *folder, unsigned char run[MUON_FILE_RUN])
 {
@@ -274,7 +268,6 @@ int main(int argc, char **argv)
   Links();
   Check(argc == 2, "one argument is expected, a folder");
   Version(argv[1]);
-  printf("ok\n");
   return 0;
 }
 
@@ -284,6 +277,5 @@ int main(int argc, char **argv)
     nsize: 0
     link: internal
     args: ${PETSCMUON_DIR}/tests/checkpoints/version1
-    output_file: output/wire_ok.out
 
 TEST*/

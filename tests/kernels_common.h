@@ -26,6 +26,8 @@ static inline void TestColumn(int argc, char **argv)
   TestMemory = MUON_DEVICE;
 }
 
+static uint64_t state = 1; /* of the random numbers */
+
 static inline double NextUniform(uint64_t *state)
 {
   return (double)(NextBits(state) >> 11) / 9007199254740992.0;
@@ -106,6 +108,9 @@ static inline const Array *NewArray(const MuonKernels *k, size_t m, size_t n, si
   for (size_t at = 0; at < A->ld * n; at++) SetRaw(A, at, at % A->ld >= m ? (double)NAN : state != NULL ? NextNormal(state) : 0);
   return A;
 }
+
+#define Random(k, m, n, gap) NewArray(k, m, n, gap, &state)
+#define Zeros(k, m, n, gap)  NewArray(k, m, n, gap, NULL)
 
 /* All memory, once it is known that nothing was written between the lines */
 static inline void FreeArrays(void)

@@ -25,8 +25,8 @@ static void CheckLooks(double flops, int line)
   looks = 0;
 }
 
-  #define TEST_FILE "kernels_panels.c"
-  #include "kernels_twice.h"
+  #define TWICE "../../../tests/kernels_panels.c"
+  #include "kernels/array/muontwice.h"
 
 /* Processors with vectors of 256 and 512 bits, and one that says nothing */
 static void CheckRemedies(void)
@@ -65,16 +65,10 @@ int main(void)
     Check(blas.onednn, "oneDNN multiplies");
     CheckSingle();
   }
-  printf("ok\n");
   return 0;
 }
 
 #else
-  #if IS_SINGLE
-    #define REAL_LETTER s
-  #else
-    #define REAL_LETTER d
-  #endif
 
 /* From -2 to 2 */
 static REAL *REAL_NAME(Integers)(size_t count, unsigned seed)
@@ -173,7 +167,6 @@ static void REAL_NAME(Check)(void)
   }
   FreeFrom(0);
 }
-  #undef REAL_LETTER
 #endif
 
 /*TEST
@@ -182,6 +175,5 @@ static void REAL_NAME(Check)(void)
 
   test:
     nsize: 0
-    output_file: output/kernels_ok.out
 
 TEST*/

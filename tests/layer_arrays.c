@@ -2,10 +2,12 @@ static char help[] = "Types on arrays of both precisions and orders, with weight
 
 #include <petscmuon.h>
 #include <petscmuon/private/muonlayerimpl.h>
+#include <petscmuon/private/muonparameter.h>
 #include <float.h>
-#include "layer_parameter.h"
+#include "parameters.h"
 
-#define Check(condition, ...) PetscCheck(condition, PETSC_COMM_SELF, PETSC_ERR_PLIB, __VA_ARGS__)
+#define Check(condition, ...)        PetscCheck(condition, PETSC_COMM_SELF, PETSC_ERR_PLIB, __VA_ARGS__)
+#define LayerSet(layer, what, value) MuonParametersAssign((PetscObject)(layer), what, (double)(value))
 
 #define TALL  7
 #define WIDE  5
@@ -106,7 +108,7 @@ static PetscErrorCode CreateLayer(const Block *W, MuonLayerType type, MuonLMOTyp
     PetscCall(LayerSet(*layer, "adamw_beta2", (PetscReal)Beta[1]));
   }
   PetscCall(MuonLayerSetScale(*layer, (PetscReal)Scale));
-  PetscCall(LayerSetText(*layer, "shape_factor", MuonShapeFactors[MUON_SHAPE_FACTOR_SCION]));
+  PetscCall(MuonObjectSetParameter((PetscObject)*layer, "muon_layer_w_shape_factor", "scion"));
   if (blocks) PetscCall(MuonLayerSetBlocks(*layer, 2, Rows, 2, Columns));
   if (norm != NULL) {
     PetscCall(MuonLayerGetLMO(*layer, &lmo));
@@ -141,7 +143,7 @@ static PetscErrorCode Run(MuonLayerType type, PetscBool blocks, MuonPrecision we
   double       mean[TALL][WIDE] = {{0}}, square[TALL][WIDE] = {{0}}, power[2] = {1, 1};
   Block        W, G, other;
   MuonLayer    layer;
-  PetscReal    epsilon = 0;
+  double       epsilon = 0;
 
   PetscFunctionBegin;
   Make(weights, rowmajor, &W);
@@ -149,7 +151,7 @@ static PetscErrorCode Run(MuonLayerType type, PetscBool blocks, MuonPrecision we
     for (size_t j = 0; j < WIDE; j++) Set(&W.array, i, j, Weight(i, j));
   }
   PetscCall(CreateLayer(&W, type, NULL, blocks, &layer));
-  if (strcmp(type, MUONLAYERADAMW) == 0 || strcmp(type, MUONLAYERNADAMW) == 0) PetscCall(LayerGet(layer, "adamw_epsilon", &epsilon));
+  if (strcmp(type, MUONLAYERADAMW) == 0 || strcmp(type, MUONLAYERNADAMW) == 0) PetscCall(GetNumber((PetscObject)layer, "muon_layer_w_adamw_epsilon", NULL, &epsilon));
   for (PetscInt s = 0; s < STEPS; s++) {
     MuonLayerStepInfo info = {s, Rate, Decay, 0, 0, 0, -1, PETSC_FALSE, PETSC_FALSE, 0};
     MuonStatus        status;
@@ -359,7 +361,7 @@ static PetscErrorCode CheckHash(void)
   for (int k = 0; k < 7; k++) {
     if (k == 1) PetscCall(MuonLMOSetType(lmo, MUONLMOROW));
     if (k == 2) PetscCall(MuonLayerSetScale(layer, (PetscReal)(1 + PETSC_MACHINE_EPSILON)));
-    if (k == 3) PetscCall(LayerSetText(layer, "shape_factor", MuonShapeFactors[MUON_SHAPE_FACTOR_KJ]));
+    if (k == 3) PetscCall(MuonObjectSetParameter((PetscObject)layer, "muon_layer_w_shape_factor", "kj"));
     if (k == 4) PetscCall(MuonLayerSetType(layer, MUONLAYERADAMW));
     if (k == 5) PetscCall(LayerSet(layer, "adamw_beta2", (PetscReal)(0.95 + PETSC_MACHINE_EPSILON)));
     if (k == 6) PetscCall(LayerSet(layer, "adamw_epsilon", (PetscReal)1e-9));
@@ -375,7 +377,6 @@ static PetscErrorCode CheckKeys(void)
 {
   MuonLayer layer;
   MuonLMO   lmo;
-  char      p[16], q[16];
   Block     W;
 
   PetscFunctionBegin;
@@ -385,9 +386,8 @@ static PetscErrorCode CheckKeys(void)
   PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, "keys_"));
   PetscCall(MuonLayerSetFromOptions((PetscObject)layer));
   PetscCall(MuonLayerGetLMO(layer, &lmo));
-  PetscCall(MuonObjectGetParameter((PetscObject)lmo, "lmo_mixed_exponent_p", p, sizeof(p)));
-  PetscCall(MuonObjectGetParameter((PetscObject)lmo, "lmo_mixed_exponent_q", q, sizeof(q)));
-  Check(strcmp(p, "3") == 0 && strcmp(q, "5") == 0, "The exponents are %s and %s", p, q);
+  PetscCall(CheckParameter((PetscObject)lmo, "lmo_mixed_exponent_p", "3"));
+  PetscCall(CheckParameter((PetscObject)lmo, "lmo_mixed_exponent_q", "5"));
   PetscCall(MuonLayerDestroy(&layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -403,7 +403,6 @@ int main(int argc, char **argv)
   PetscCall(CheckState());
   PetscCall(CheckHash());
   PetscCall(CheckKeys());
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
   PetscCall(PetscMuonFinalize());
   return 0;
 }

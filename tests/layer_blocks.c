@@ -179,16 +179,10 @@ int main(int argc, char **argv)
     table: suffix | nsize | args
       norms | {{1 2}} | -norms -lmo_type {{spectral max row column}} -muon_shape_factor {{kj scion}}
       meter | 2       | -meter -ef21_compressor topk -ef21_server_compressor topk
-    test:
-      suffix: view
-      nsize: 2
-      args: -view -ef21_compressor topk
-      filter: grep blocks
-    # By options, which come after the calls
-    test:
-      suffix: options
-      args: -view -muon_layer_square_blocks_rows 2,4 -muon_layer_square_blocks_columns 4,2 -muon_layer_heads_type frozen
-      filter: grep blocks
+    table: suffix | nsize | args | filter
+      view    | 2 | -view -ef21_compressor topk                                                                                  | grep blocks
+      # By options, which come after the calls
+      options |   | -view -muon_layer_square_blocks_rows 2,4 -muon_layer_square_blocks_columns 4,2 -muon_layer_heads_type frozen | grep blocks
     table: suffix | args | error
       late         | -late 0                                 | Layer "grid": -muon_layer_grid_blocks_rows: blocks were changed after MuonSetUp(), expected a call before it or after MuonReset()
       late_columns | -late 1                                 | Layer "grid": -muon_layer_grid_blocks_columns: blocks were changed after MuonSetUp(), expected a call before it or after MuonReset()

@@ -217,14 +217,11 @@ static PetscErrorCode Run(const Play *play, const PetscReal W[], PetscReal U[])
   const PetscReal tolerance = 1e5 * PETSC_MACHINE_EPSILON;
   const PetscBool sphere    = strstr(play->options, "hyperball") != NULL ? PETSC_TRUE : PETSC_FALSE;
   double          before[24], after[24];
-  PetscBool       kept;
-  char            all[1024];
   Problem         p;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(all, sizeof(all), "-problem_setup 0 -problem_layers w:%dx%d -problem_ranks %d -muon_type %s -muon_learning_rate 1 -muon_momentum 0 -muon_shape_factor none %s %s", (int)play->m, (int)play->n, play->alone ? 1 : 0, play->type,
-                          Assembly, play->options));
-  PetscCall(ProblemCreateWith(&p, all));
+  PetscCall(ProblemCreateWith(&p, "-problem_setup 0 -problem_layers w:%dx%d -problem_ranks %d -muon_type %s -muon_learning_rate 1 -muon_momentum 0 -muon_shape_factor none %s %s", (int)play->m, (int)play->n, play->alone ? 1 : 0, play->type, Assembly,
+                              play->options));
   p.form = Gradient;
   p.data = play;
   for (PetscInt e = 0; e < p.layer[0].weights.count * play->n; e++) before[e] = W[At(play, p.layer[0].weights.first + e / play->n, e % play->n)];
@@ -232,9 +229,9 @@ static PetscErrorCode Run(const Play *play, const PetscReal W[], PetscReal U[])
   for (PetscInt k = play->first; k < play->steps; k++) {
     double norm[2] = {0, 0};
 
-    PetscCall(ProblemGetRows(&p, 0, NULL, before, &kept));
+    PetscCall(ProblemGetRows(&p, 0, NULL, before, NULL));
     PetscCall(MuonStep(p.muon));
-    PetscCall(ProblemGetRows(&p, 0, NULL, after, &kept));
+    PetscCall(ProblemGetRows(&p, 0, NULL, after, NULL));
     for (PetscInt e = 0; e < p.layer[0].weights.count * play->n; e++) {
       U[k * play->m * play->n + At(play, p.layer[0].weights.first + e / play->n, e % play->n)] = (PetscReal)(before[e] - after[e]);
       norm[0] += before[e] * before[e];

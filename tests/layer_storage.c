@@ -3,10 +3,12 @@ static char help[] = "What holds a layer: matrices, vectors and arrays that are 
 #include <petscmuon/private/muonkernelsdevice.h>
 #include <petscmuon.h>
 #include <petscmuon/private/muonlayerimpl.h>
+#include <petscmuon/private/muonparameter.h>
 #include "fails.h"
-#include "layer_parameter.h"
+#include "parameters.h"
 
-#define Check(condition, ...) PetscCheck(condition, PETSC_COMM_SELF, PETSC_ERR_PLIB, __VA_ARGS__)
+#define Check(condition, ...)        PetscCheck(condition, PETSC_COMM_SELF, PETSC_ERR_PLIB, __VA_ARGS__)
+#define LayerSet(layer, what, value) MuonParametersAssign((PetscObject)(layer), what, (double)(value))
 
 /* An array of floats, 3 x 2 by rows with a gap, in w */
 static PetscErrorCode CreateArray(float w[], const float g[], MuonLayer *layer)
@@ -390,7 +392,6 @@ static PetscErrorCode CheckNames(Mat W)
 {
   char      name[130], key[256];
   MuonLayer layer;
-  PetscReal scale;
 
   PetscFunctionBegin;
   for (int i = 0; i < 129; i++) name[i] = 'n';
@@ -403,8 +404,7 @@ static PetscErrorCode CheckNames(Mat W)
   PetscCall(PetscOptionsSetValue(NULL, key, "2.5"));
   PetscCall(MuonLayerSetFromOptions((PetscObject)layer));
   PetscCall(PetscOptionsClearValue(NULL, key));
-  PetscCall(LayerGet(layer, "scale", &scale));
-  Check(scale == (PetscReal)2.5, "The scale of a long name is %g", (double)scale);
+  PetscCall(CheckParameter((PetscObject)layer, key + strlen("-mine_"), "2.5"));
   PetscCall(MuonLayerDestroy(&layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -414,7 +414,6 @@ static PetscErrorCode CheckSetters(MuonLayer layer)
 {
   const PetscReal nan = (PetscReal)NAN, inf = PETSC_INFINITY;
   MuonLayerDriver driver = {NULL, -1, NULL, PETSC_FALSE, -1, NULL};
-  PetscReal       value;
 
   PetscFunctionBegin;
   Fails(MuonLayerSetScale(layer, nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_scale");
@@ -431,8 +430,8 @@ static PetscErrorCode CheckSetters(MuonLayer layer)
   Fails(LayerSet(layer, "adamw_epsilon", nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
   Fails(LayerSet(layer, "adamw_epsilon", 0), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
   PetscCall(MuonLayerSetType(layer, MUONLAYERLMO));
-  Fails(LayerGet(layer, "adamw_epsilon", &value), PETSC_ERR_ARG_WRONG, "-muon_layer_mat_adamw_epsilon is no parameter of this MuonLayer");
-  Fails(LayerSetText(layer, "adamw_epsilon", "1"), PETSC_ERR_SUP, "-muon_layer_mat_adamw_epsilon takes effect with the type adamw");
+  Fails(CheckParameter((PetscObject)layer, "muon_layer_mat_adamw_epsilon", ""), PETSC_ERR_ARG_WRONG, "-muon_layer_mat_adamw_epsilon is no parameter of this MuonLayer");
+  Fails(MuonObjectSetParameter((PetscObject)layer, "muon_layer_mat_adamw_epsilon", "1"), PETSC_ERR_SUP, "-muon_layer_mat_adamw_epsilon takes effect with the type adamw");
   /* As the driver says it after its set-up */
   layer->parameters.fixed = PETSC_TRUE;
   Fails(MuonLayerSetType(layer, MUONLAYERFROZEN), PETSC_ERR_ORDER, "MuonReset()");
@@ -544,7 +543,7 @@ static PetscErrorCode CheckFactors(void)
         expected *= rows[r].factor[f];
         named++;
       }
-      PetscCall(LayerSetText(layer, "shape_factor", MuonShapeFactors[f]));
+      PetscCall(MuonObjectSetParameter((PetscObject)layer, "muon_layer_layer_shape_factor", MuonShapeFactors[f]));
       PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
       Check(fabs((double)factor - expected) <= 4 * PETSC_MACHINE_EPSILON * expected, "%s, %s: the factor is %.16g, expected %.16g", types[t / 3], MuonShapeFactors[f], (double)factor, expected);
     }
@@ -604,7 +603,6 @@ int main(int argc, char **argv)
   PetscCall(MuonLayerDestroy(&given));
   PetscCall(MatDestroy(&W));
   PetscCall(VecDestroy(&w));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
   PetscCall(PetscMuonFinalize());
   return 0;
 }

@@ -1,6 +1,6 @@
 /*
-   The norms of the library by their definitions, in double: what the tests of the oracles compare with. A
-   type that is in MuonLMOList and not here is an error.
+   The norms of the library, which tests/oracle/lmo.py computes by their definitions. A type that is in
+   MuonLMOList and not here is an error.
 */
 #pragma once
 
@@ -49,51 +49,6 @@ static const TestNorm testnorms[] = {{MUONLMOSPECTRAL, LMO_SINGULAR, INFINITY, 0
                                      {MUONLMOMIXED, LMO_COLUMNS, 1000, 1.001, 0},
                                      {MUONLMOMIXED, LMO_COLUMNS, 1.001, 1000, 0}};
 #define TEST_NORMS ((int)PETSC_STATIC_ARRAY_LENGTH(testnorms))
-
-/* 1/p + 1/p* = 1 */
-static inline double TestConjugate(double p)
-{
-  return p == 1.0 ? INFINITY : (isinf(p) ? 1.0 : p / (p - 1.0));
-}
-
-/* The p-norm of count numbers that are stride apart, without overflow */
-static inline double TestVectorNorm(int count, int stride, const double *x, double p)
-{
-  double most = 0.0, sum = 0.0;
-
-  for (int i = 0; i < count; i++) most = PetscMax(most, fabs(x[i * stride]));
-  if (isinf(p) || most == 0.0) return most;
-  for (int i = 0; i < count; i++) sum += pow(fabs(x[i * stride]) / most, p);
-  return most * pow(sum, 1.0 / p);
-}
-
-/* The norm of X, m x n, or its dual */
-static inline double TestNormOf(const TestNorm *norm, int dual, int m, int n, const double *X)
-{
-  const int    s = PetscMin(m, n), count = norm->kind == LMO_SINGULAR ? s : (norm->kind == LMO_COLUMNS ? n : m);
-  const double p = dual ? TestConjugate(norm->p) : norm->p, q = dual ? TestConjugate(norm->q) : norm->q;
-  double      *c = (double *)calloc((size_t)(s + m * s + n * s + m + n), sizeof(double)), value;
-
-  if (norm->kind == LMO_SINGULAR) {
-    TestSVD(m, n, X, c, c + s, c + s + m * s);
-    value = TestVectorNorm(count, 1, c, p);
-  } else {
-    for (int k = 0; k < count; k++) c[k] = norm->kind == LMO_COLUMNS ? TestVectorNorm(m, 1, X + k * m, p) : TestVectorNorm(n, m, X + k, p);
-    value = TestVectorNorm(count, 1, c, q);
-  }
-  free(c);
-  return value;
-}
-
-/* With the exponents that a setter gets */
-static inline TestNorm TestNormRounded(const TestNorm *norm)
-{
-  TestNorm rounded = *norm;
-
-  rounded.p = (double)(PetscReal)norm->p;
-  rounded.q = (double)(PetscReal)norm->q;
-  return rounded;
-}
 
 /* The name for messages */
 static inline const char *TestNormName(const TestNorm *norm)
@@ -170,6 +125,34 @@ static inline PetscErrorCode TestInputNorms(MuonLMO lmo, const TestInput *G, Pet
     PetscCall(MuonLMOComputeNormMatrix(lmo, PETSC_FALSE, &G->matrix, norm, NULL));
     PetscCall(MuonLMOComputeNormMatrix(lmo, PETSC_TRUE, &G->matrix, dual, NULL));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One entry of A that is none: a status on all ranks, nothing is written, and the norms are NaN */
+static inline PetscErrorCode TestInputNaN(MuonLMO lmo, int variant, int how, int m, int n, const double *A, int at, double none, const char what[])
+{
+  TestInput P, Q;
+  PetscReal primal, dual;
+  double   *T;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(m * n, &T));
+  PetscCall(PetscArraycpy(T, A, m * n));
+  T[at] = none;
+  PetscCall(TestCreate(variant, how, m, n, 1, T, &P));
+  PetscCall(TestCreate(variant, how, m, n, 1, NULL, &Q));
+  for (int sharp = 0; sharp < 2; sharp++) {
+    PetscCall(TestInputApply(lmo, sharp, &P, &Q));
+    PetscCall(TestStatus(P.matrix.comm, lmo->status, MUON_STATUS_NANORINF, what));
+  }
+  PetscCall(TestGet(&Q, T));
+  TestNear(what, TestUntouched(m * n, T), m * n, 0.0);
+  PetscCall(TestInputNorms(lmo, &P, &primal, &dual));
+  PetscCall(TestStatus(P.matrix.comm, lmo->status, MUON_STATUS_NANORINF, what));
+  TestCheck(PetscIsNanReal(primal) && PetscIsNanReal(dual), "%s: norms with %g at %d are %g and %g", what, none, at, (double)primal, (double)dual);
+  PetscCall(TestDestroy(&P));
+  PetscCall(TestDestroy(&Q));
+  PetscCall(PetscFree(T));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -157,58 +157,6 @@ static PetscErrorCode Ties(MuonLMO lmo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Many ties in columns longer than what the kernels take at once, against the simplest search there is */
-static PetscErrorCode LongTies(MuonLMO lmo)
-{
-  const MuonLMOType types[] = {MUONLMOL1, MUONLMOCOLSUM, MUONLMOROWSUM};
-  const int         m = 2100, n = 3;
-  double           *X, *E, *Y;
-  TestInput         G, D;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscCalloc3(m * n, &X, m * n, &E, m * n, &Y));
-  /* The largest of a column is 2, first in row 63 + 64 j, where a group of 64 ends, and in others later */
-  for (int j = 0; j < n; j++) {
-    for (int i = 0; i < m; i++) X[i + j * m] = i < 63 + 64 * j ? (i + j) % 3 - 1 : (i + j) % 5 - 2;
-    X[63 + 64 * j + j * m] = -2.0;
-  }
-  PetscCall(TestCreate(TEST_MAT, TEST_ALONE, m, n, 1, X, &G));
-  PetscCall(TestCreate(TEST_MAT, TEST_ALONE, m, n, 0, NULL, &D));
-  for (int t = 0; t < 3; t++) {
-    int first = 0;
-
-    for (int e = 0; e < m * n; e++) {
-      E[e] = 0.0;
-      if (fabs(X[e]) > fabs(X[first])) first = e;
-    }
-    for (int i = 0; i < m; i++) {
-      int best = 0;
-
-      for (int j = 0; j < n; j++) {
-        if (fabs(X[i + j * m]) > fabs(X[i + best * m])) best = j;
-      }
-      if (t == 2) E[i + best * m] = X[i + best * m] > 0.0 ? -1.0 : (X[i + best * m] < 0.0 ? 1.0 : 0.0);
-    }
-    if (t == 0) E[first] = X[first] > 0.0 ? -1.0 : 1.0;
-    for (int j = 0; j < n && t == 1; j++) {
-      int best = 0;
-
-      for (int i = 0; i < m; i++) {
-        if (fabs(X[i + j * m]) > fabs(X[best + j * m])) best = i;
-      }
-      E[best + j * m] = X[best + j * m] > 0.0 ? -1.0 : 1.0;
-    }
-    PetscCall(MuonLMOSetType(lmo, types[t]));
-    PetscCall(TestInputApply(lmo, 0, &G, &D));
-    PetscCall(TestGet(&D, Y));
-    TestCheck(TestDistance(m * n, E, Y) == 0.0, "%s of %d x %d with ties: off by %g", types[t], m, n, TestDistance(m * n, E, Y));
-  }
-  PetscCall(TestDestroy(&G));
-  PetscCall(TestDestroy(&D));
-  PetscCall(PetscFree3(X, E, Y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Nothing in, nothing out */
 static PetscErrorCode Empty(MuonLMO lmo)
 {
@@ -252,7 +200,6 @@ int main(int argc, char **argv)
   PetscCall(Ranges(lmo));
   PetscCall(Overflow(lmo));
   PetscCall(Ties(lmo));
-  PetscCall(LongTies(lmo));
   PetscCall(Empty(lmo));
   PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
   PetscCall(MuonLMOGetPolar(lmo, &polar));
@@ -265,8 +212,7 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  build:
-    link: internal
+  link: internal
 
   test:
 

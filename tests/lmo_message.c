@@ -372,10 +372,6 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
-
-  test:
-    suffix: oracle
-    requires: numpy
     oracle: lmo_message.py
 
   test:

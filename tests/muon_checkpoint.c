@@ -26,21 +26,6 @@ static const struct {
   {BASE "-ef21_compressor topk -muon_layer_types gain:adamw -ef21_server_compressor identity", "it has weights of layer \"square\", which the optimizer does not keep", PETSC_TRUE},
 };
 
-static PetscErrorCode Create(const char options[], const char more[], Problem *p)
-{
-  PetscOptions database;
-
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsCreate(&database));
-  PetscCall(PetscOptionsPush(database));
-  PetscCall(PetscOptionsInsertString(NULL, options));
-  PetscCall(PetscOptionsInsertString(NULL, more));
-  PetscCall(ProblemCreate(p, 0, 0));
-  PetscCall(PetscOptionsPop());
-  PetscCall(PetscOptionsDestroy(&database));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Steps(Problem *p, PetscInt steps)
 {
   PetscFunctionBegin;
@@ -48,81 +33,19 @@ static PetscErrorCode Steps(Problem *p, PetscInt steps)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CheckStep(Problem *p, PetscInt expected)
-{
-  PetscInt step;
-
-  PetscFunctionBegin;
-  PetscCall(MuonGetStepNumber(p->muon, &step));
-  PetscCheck(step == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ", expected %" PetscInt_FMT, step, expected);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* All state of a rank behind one another, with the names, and the weights */
-typedef struct {
-  size_t        bytes;
-  unsigned char data[1 << 18];
-} Image;
-
-static PetscErrorCode ImageAdd(Image *image, size_t bytes, const void *data)
-{
-  PetscFunctionBegin;
-  PetscCheck(image->bytes + bytes <= sizeof(image->data), PETSC_COMM_SELF, PETSC_ERR_PLIB, "More than %zu bytes", sizeof(image->data));
-  PetscCall(PetscMemcpy(image->data + image->bytes, data, bytes));
-  image->bytes += bytes;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ImageVisit(MuonStateVisitor *visitor, const MuonState *state)
-{
-  PetscFunctionBegin;
-  if (state->scratch) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ImageAdd((Image *)visitor->ctx, strlen(state->name), state->name));
-  PetscCall(ImageAdd((Image *)visitor->ctx, state->bytes, state->data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ImageTake(Problem *p, Image *image)
-{
-  MuonStateVisitor visitor;
-  double           weights[256];
-  PetscInt         step;
-  MuonTraffic      traffic;
-
-  PetscFunctionBegin;
-  image->bytes = 0;
-  PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
-  visitor.visit = ImageVisit;
-  visitor.ctx   = image;
-  PetscCall(MuonVisitState(p->muon, &visitor));
-  PetscCall(PetscArrayzero(weights, 256));
-  PetscCall(ProblemGatherWeights(p, PETSC_COMM_SELF, weights));
-  PetscCall(ImageAdd(image, sizeof(weights), weights));
-  PetscCall(MuonGetStepNumber(p->muon, &step));
-  PetscCall(ImageAdd(image, sizeof(step), &step));
-  PetscCall(MuonGetTraffic(p->muon, &traffic));
-  PetscCall(ImageAdd(image, sizeof(traffic.total_up), traffic.total_up));
-  PetscCall(ImageAdd(image, sizeof(traffic.total_down), traffic.total_down));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CheckSame(const Image *a, const Image *b, const char what[])
-{
-  PetscFunctionBegin;
-  PetscCheck(a->bytes == b->bytes && memcmp(a->data, b->data, a->bytes) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: state is not what it was (%zu and %zu bytes)", what, a->bytes, b->bytes);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* On every rank, with these words; nothing has changed */
 static PetscErrorCode Refused(Problem *p, PetscBool load, const char folder[], const char words[])
 {
-  static Image a, b;
+  ProblemImage image;
+  MuonTraffic  before, now;
 
   PetscFunctionBegin;
-  PetscCall(ImageTake(p, &a));
+  PetscCall(ProblemTakeImage(p, &image));
+  PetscCall(MuonGetTraffic(p->muon, &before));
   Fails(load ? MuonLoadCheckpoint(p->muon, folder) : MuonSaveCheckpoint(p->muon, folder, 1), FAILS_ANY, words);
-  PetscCall(ImageTake(p, &b));
-  PetscCall(CheckSame(&a, &b, folder));
+  PetscCall(ProblemCheckImage(p, &image, folder, words));
+  PetscCall(MuonGetTraffic(p->muon, &now));
+  PetscCheck(memcmp(now.total_up, before.total_up, sizeof(now.total_up)) == 0 && memcmp(now.total_down, before.total_down, sizeof(now.total_down)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: other totals", folder);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -192,9 +115,9 @@ static PetscErrorCode CheckBytes(void)
   Bytes   a = {0, {0}, 0, 0}, b = a;
 
   PetscFunctionBegin;
-  PetscCall(Create(RUN, "", &p));
-  PetscCall(Create(RUN, "", &q));
-  PetscCall(Create(RUN, "", &r));
+  PetscCall(ProblemCreateWith(&p, RUN));
+  PetscCall(ProblemCreateWith(&q, RUN));
+  PetscCall(ProblemCreateWith(&r, RUN));
   a.rank = b.rank = p.rank;
   Fails(MuonCheckpointRegister(p.muon, "a b", Give, Take, &a), FAILS_ANY, "the name \"a b\", expected at most 100 letters");
   PetscCall(MuonCheckpointRegister(p.muon, "first", Give, Take, &a));
@@ -217,10 +140,10 @@ static PetscErrorCode CheckBytes(void)
   Fails(MuonSaveCheckpoint(p.muon, "bytes", 1), FAILS_ANY, "the routine that gives the bytes of the program \"first\" failed");
   b.fails = p.rank == 0 ? 2 : 0;
   Fails(MuonLoadCheckpoint(q.muon, "bytes"), FAILS_ANY, "the routine that takes the bytes of the program \"first\" failed");
-  PetscCall(CheckStep(&q, 2));
+  PetscCall(ProblemCheckStep(&q, 2));
   PetscCall(ProblemDestroy(&q));
   b.fails = 0;
-  PetscCall(Create(RUN, " -problem_mean 0", &q));
+  PetscCall(ProblemCreateWith(&q, RUN " -problem_mean 0"));
   PetscCall(MuonCheckpointRegister(q.muon, "first", Give, Take, &b));
   PetscCall(MuonCheckpointRegister(q.muon, "data.2", Give, Take, &b));
   PetscCall(MuonLoadCheckpoint(q.muon, "bytes"));
@@ -233,13 +156,11 @@ static PetscErrorCode CheckBytes(void)
 /* Weights alone: any optimizer at step 0, which then goes the way of one that began with them */
 static PetscErrorCode CheckWeights(void)
 {
-  const char   alone[] = " -muon_restart_state weights";
-  static Image a, b;
-  Problem      p, q, r;
-  PetscReal    error[2];
+  Problem   p, q, r;
+  PetscReal error[2];
 
   PetscFunctionBegin;
-  PetscCall(Create(RUN, "", &p));
+  PetscCall(ProblemCreateWith(&p, RUN));
   PetscCall(Steps(&p, STEPS));
   PetscCall(MuonEF21GetAggregateError(p.muon, &error[0]));
   PetscCall(MuonSaveCheckpoint(p.muon, "weights", 1));
@@ -247,28 +168,26 @@ static PetscErrorCode CheckWeights(void)
   PetscCheck(error[0] == -1 && error[1] >= 0 && error[1] <= 1000 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "An aggregate error of %g, and of %g in a checkpoint", (double)error[0], (double)error[1]);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Others); k++) {
     for (PetscInt before = 0; before < (k < 2 ? 3 : 1) && Others[k].weights; before += 2) {
-      PetscCall(Create(Others[k].options, before > 0 ? alone : " -muon_restart weights -muon_restart_state weights", &q));
-      PetscCall(Create(Others[k].options, "", &r));
+      PetscCall(ProblemCreateWith(&q, "%s%s -muon_restart_state weights", Others[k].options, before > 0 ? "" : " -muon_restart weights"));
+      PetscCall(ProblemCreateWith(&r, Others[k].options));
       PetscCall(Steps(&q, before));
       for (PetscInt l = 0; l < p.n; l++) PetscCall(PetscMemcpy(r.layer[l].weights.data, p.layer[l].weights.data, (size_t)(p.layer[l].weights.ld * p.layer[l].shape->n) * sizeof(PetscScalar)));
       PetscCall(MuonWeightsChanged(r.muon));
       if (before > 0) PetscCall(MuonLoadCheckpoint(q.muon, "weights"));
-      PetscCall(CheckStep(&q, 0));
+      PetscCall(ProblemCheckStep(&q, 0));
       PetscCall(Steps(&q, 3));
       PetscCall(Steps(&r, 3));
-      PetscCall(ImageTake(&q, &a));
-      PetscCall(ImageTake(&r, &b));
-      PetscCall(CheckSame(&a, &b, Others[k].options));
+      PetscCall(ProblemCheckSame(&q, &r, Others[k].options, "weights"));
       PetscCall(ProblemDestroy(&q));
       PetscCall(ProblemDestroy(&r));
     }
   }
-  PetscCall(Create(Others[2].options, alone, &q));
+  PetscCall(ProblemCreateWith(&q, "%s -muon_restart_state weights", Others[2].options));
   PetscCall(Refused(&q, PETSC_TRUE, "weights", "it has weights of layer \"embed\", which the optimizer does not keep"));
   /* A layer that the checkpoint has not */
   PetscCall(MuonSaveCheckpoint(q.muon, "fewer", 1));
   PetscCall(ProblemDestroy(&q));
-  PetscCall(Create(Others[3].options, alone, &q));
+  PetscCall(ProblemCreateWith(&q, "%s -muon_restart_state weights", Others[3].options));
   PetscCall(Refused(&q, PETSC_TRUE, "weights", "it has 0 of 6 entries of weights of layer \"column\""));
   PetscCall(ProblemDestroy(&q));
   PetscCall(MuonSetParameter(p.muon, "muon_restart_state", "weights"));
@@ -288,7 +207,7 @@ static PetscErrorCode CheckMatrices(void)
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cuts); k++) {
     double weights[256], *at = weights;
 
-    PetscCall(Create("-muon_learning_rate 0.125 -muon_type dense -problem_layers mat,column,blocks,bias -muon_layer_blocks_blocks_rows 2,4,3", cuts[k], &p));
+    PetscCall(ProblemCreateWith(&p, "-muon_learning_rate 0.125 -muon_type dense -problem_layers mat,column,blocks,bias -muon_layer_blocks_blocks_rows 2,4,3%s", cuts[k]));
     PetscCall(Steps(&p, 1));
     PetscCall(ProblemGatherWeights(&p, PETSC_COMM_WORLD, weights));
     PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, "weights.bin", FILE_MODE_WRITE, &viewer));
@@ -298,7 +217,7 @@ static PetscErrorCode CheckMatrices(void)
     PetscCall(PetscViewerBinaryOpen(PETSC_COMM_SELF, "weights.bin", FILE_MODE_READ, &viewer));
     for (PetscInt l = 0; l < p.n; l++) {
       const PetscInt m = p.layer[l].shape->m, n = p.layer[l].shape->n;
-      ProblemArray   a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m, 0, 0};
+      ProblemArray   a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m, 0, 0, NULL};
       Mat            W;
 
       PetscCall(MatCreate(PETSC_COMM_SELF, &W));
@@ -324,7 +243,7 @@ static PetscErrorCode CheckViewers(void)
   PetscViewer viewer;
 
   PetscFunctionBegin;
-  PetscCall(Create(RUN, "", &p));
+  PetscCall(ProblemCreateWith(&p, RUN));
   PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, "state.bin", FILE_MODE_WRITE, &viewer));
   Fails(MuonView(p.muon, viewer), FAILS_ANY, "A viewer of type binary: state goes to a folder, by -muon_checkpoint FOLDER");
   PetscCall(PetscViewerDestroy(&viewer));
@@ -345,19 +264,17 @@ static PetscErrorCode CheckViewers(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Read(const char name[], char text[], size_t room)
+/* All bytes of a file, when all ranks have come so far */
+static PetscErrorCode Bytewise(const char path[], size_t room, void *bytes, size_t *length)
 {
-  FILE  *file;
-  size_t length;
+  FILE *file;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-  file = fopen(name, "rb");
-  PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", name);
-  length       = fread(text, 1, room - 1, file);
-  text[length] = '\0';
+  file = fopen(path, "rb");
+  PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", path);
+  *length = fread(bytes, 1, room, file);
   (void)fclose(file);
-  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -371,11 +288,12 @@ static PetscErrorCode CheckFiles(void)
                                  " -muon_max_steps 8 -muon_checkpoint files -muon_checkpoint_interval 3 -muon_monitor_csv resumed.csv -muon_restart files",
                                  " -muon_max_steps 8 -muon_checkpoint files -muon_checkpoint_interval 3 -muon_monitor_csv resumed.csv"};
   static char       whole[1 << 16], resumed[1 << 16];
+  size_t            expected = 0, length;
   Problem           p;
 
   PetscFunctionBegin;
   for (int run = 0; run < 4; run++) {
-    PetscCall(Create(RUN " -muon_schedule constant -problem_setup 0", options[run], &p));
+    PetscCall(ProblemCreateWith(&p, RUN " -muon_schedule constant -problem_setup 0%s", options[run]));
     if (run == 1) {
       FILE *file;
 
@@ -391,8 +309,9 @@ static PetscErrorCode CheckFiles(void)
     if (run == 2) PetscCall(MuonStep(p.muon)); /* a program that loops over steps calls no MuonSetUp() */
     PetscCall(MuonSolve(p.muon));
     PetscCall(ProblemDestroy(&p));
-    PetscCall(Read(run == 0 ? "whole.csv" : "resumed.csv", run == 0 ? whole : resumed, sizeof(whole)));
-    PetscCheck(run == 0 || strcmp(whole, resumed) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The file of run %d is\n%s, expected\n%s", run, resumed, whole);
+    PetscCall(Bytewise(run == 0 ? "whole.csv" : "resumed.csv", sizeof(whole), run == 0 ? whole : resumed, run == 0 ? &expected : &length));
+    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+    PetscCheck(run == 0 || (length == expected && memcmp(whole, resumed, length) == 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The file of run %d is\n%s, expected\n%s", run, resumed, whole);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -403,14 +322,14 @@ static PetscErrorCode CheckSeconds(void)
   Problem p, q;
 
   PetscFunctionBegin;
-  PetscCall(Create(RUN, " -muon_checkpoint seconds", &p));
+  PetscCall(ProblemCreateWith(&p, RUN " -muon_checkpoint seconds"));
   PetscCall(MuonSetParameter(p.muon, "muon_checkpoint_seconds", "1e-30"));
   PetscCall(Steps(&p, 3));
   PetscCall(MuonSetParameter(p.muon, "muon_checkpoint_seconds", "0"));
   PetscCall(Steps(&p, 1));
-  PetscCall(Create(RUN, " -muon_learning_rate 0.1 -muon_schedule cosine -muon_max_steps 77 -muon_layer_tall_scale 4 -muon_layer_square_learning_rate 0.3", &q));
+  PetscCall(ProblemCreateWith(&q, RUN " -muon_learning_rate 0.1 -muon_schedule cosine -muon_max_steps 77 -muon_layer_tall_scale 4 -muon_layer_square_learning_rate 0.3"));
   PetscCall(MuonLoadCheckpoint(q.muon, "seconds"));
-  PetscCall(CheckStep(&q, 3));
+  PetscCall(ProblemCheckStep(&q, 3));
   PetscCall(Steps(&q, 1));
   PetscCall(ProblemDestroy(&p));
   PetscCall(ProblemDestroy(&q));
@@ -420,21 +339,18 @@ static PetscErrorCode CheckSeconds(void)
 /* The same command line each time: nothing is there, then what was left after 5 steps, then the end */
 static PetscErrorCode CheckRestart(void)
 {
-  const char jobs[] = " -muon_checkpoint jobs -muon_checkpoint_interval 2 -muon_restart jobs -muon_restart_if_present -muon_schedule constant -muon_max_steps";
-  const int  last = 7, begins[] = {0, 5, last};
-  char       text[256];
-  double     a[256], b[256];
-  Problem    p;
+  const int last = 7, begins[] = {0, 5, last};
+  double    a[256], b[256];
+  Problem   p;
 
   PetscFunctionBegin;
-  PetscCall(Create(RUN, " -muon_max_steps 7 -muon_schedule constant", &p));
+  PetscCall(ProblemCreateWith(&p, RUN " -muon_max_steps 7 -muon_schedule constant"));
   PetscCall(MuonSolve(p.muon));
   PetscCall(ProblemGatherWeights(&p, PETSC_COMM_SELF, a));
   PetscCall(ProblemDestroy(&p));
   for (int job = 0; job < 3; job++) {
-    PetscCall(PetscSNPrintf(text, sizeof(text), "%s %d", jobs, job == 0 ? 5 : last));
-    PetscCall(Create(RUN, text, &p));
-    PetscCall(CheckStep(&p, begins[job]));
+    PetscCall(ProblemCreateWith(&p, RUN " -muon_checkpoint jobs -muon_checkpoint_interval 2 -muon_restart jobs -muon_restart_if_present -muon_schedule constant -muon_max_steps %d", job == 0 ? 5 : last));
+    PetscCall(ProblemCheckStep(&p, begins[job]));
     PetscCall(MuonSolve(p.muon));
     PetscCall(ProblemGatherWeights(&p, PETSC_COMM_SELF, b));
     PetscCheck(job == 0 || memcmp(a, b, 156 * sizeof(*a)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Job %d ends somewhere else", job);
@@ -449,13 +365,13 @@ static PetscErrorCode CheckRestart(void)
   PetscCall(CheckThere("jobs", last, 5, PETSC_TRUE));
   PetscCall(CheckThere("jobs", last, 6, PETSC_FALSE));
   /* After a reset a run is new, until another folder is named */
-  PetscCall(Create(RUN, " -muon_restart jobs", &p));
+  PetscCall(ProblemCreateWith(&p, RUN " -muon_restart jobs"));
   PetscCall(MuonReset(p.muon));
   PetscCall(MuonSetUp(p.muon));
-  PetscCall(CheckStep(&p, 0));
+  PetscCall(ProblemCheckStep(&p, 0));
   PetscCall(MuonSetRestart(p.muon, "jobs/"));
   PetscCall(MuonStep(p.muon));
-  PetscCall(CheckStep(&p, last + 1));
+  PetscCall(ProblemCheckStep(&p, last + 1));
   PetscCall(ProblemDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -466,7 +382,7 @@ static PetscErrorCode CheckRequest(void)
   Problem p;
 
   PetscFunctionBegin;
-  PetscCall(Create(RUN, " -muon_checkpoint asked -problem_bad 3", &p));
+  PetscCall(ProblemCreateWith(&p, RUN " -muon_checkpoint asked -problem_bad 3"));
   PetscCall(MuonStep(p.muon));
   if (p.rank == p.size - 1) MuonCheckpointRequest(p.muon);
   PetscCall(MuonStep(p.muon));
@@ -489,7 +405,7 @@ static PetscErrorCode CheckSteps(void)
   Problem p;
 
   PetscFunctionBegin;
-  PetscCall(Create(RUN, " -muon_restart nowhere -problem_setup 0", &p));
+  PetscCall(ProblemCreateWith(&p, RUN " -muon_restart nowhere -problem_setup 0"));
   for (PetscInt k = 0; k < 2; k++) {
     Fails(MuonStep(p.muon), FAILS_ANY, "nowhere: cannot list the folder: No such file or directory");
   }
@@ -500,13 +416,13 @@ static PetscErrorCode CheckSteps(void)
     PetscCall(MuonSetCheckpoint(p.muon, p.rank == 0 ? "one" : none ? "" : "two", 1));
     Fails(MuonStep(p.muon), FAILS_ANY, "differs between the ranks since the last step: -muon_checkpoint ");
   }
-  PetscCall(CheckStep(&p, 1));
+  PetscCall(ProblemCheckStep(&p, 1));
   PetscCall(ProblemDestroy(&p));
   /* Behind the last step that has a number */
-  PetscCall(Create(RUN, "", &p));
+  PetscCall(ProblemCreateWith(&p, RUN));
   PetscCall(MuonSetStepNumber(p.muon, PETSC_MAX_INT));
   Fails(MuonStep(p.muon), FAILS_ANY, "is the last that this PETSc's integers can count");
-  PetscCall(CheckStep(&p, PETSC_MAX_INT));
+  PetscCall(ProblemCheckStep(&p, PETSC_MAX_INT));
   PetscCall(ProblemDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -530,19 +446,6 @@ static PetscErrorCode Replace(const char path[], size_t length, const void *byte
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Bytewise(const char path[], size_t room, unsigned char bytes[], size_t *length)
-{
-  FILE *file;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-  file = fopen(path, "rb");
-  PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", path);
-  *length = fread(bytes, 1, room, file);
-  (void)fclose(file);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Flips a bit in the middle of a file */
 static PetscErrorCode Damage(const char path[])
 {
@@ -561,8 +464,8 @@ static PetscErrorCode CheckRefused(void)
   Problem p, q, r;
 
   PetscFunctionBegin;
-  PetscCall(Create(RUN, "", &p));
-  PetscCall(Create(RUN, "", &q));
+  PetscCall(ProblemCreateWith(&p, RUN));
+  PetscCall(ProblemCreateWith(&q, RUN));
   PetscCall(Refused(&p, PETSC_TRUE, "nowhere", "nowhere: cannot list the folder: No such file or directory"));
   PetscCall(Refused(&p, PETSC_FALSE, "nowhere/else", "nowhere/else: cannot make the folder: No such file or directory"));
   PetscCall(Steps(&p, 1));
@@ -570,7 +473,7 @@ static PetscErrorCode CheckRefused(void)
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Others); k++) {
     if (Others[k].words == NULL || (strstr(Others[k].options, "single") != NULL && PetscDefined(USE_REAL_SINGLE))) continue;
     for (PetscInt before = 0; before < 2; before++) { /* with state that was made, and with none */
-      PetscCall(Create(Others[k].options, "", &r));
+      PetscCall(ProblemCreateWith(&r, Others[k].options));
       PetscCall(Steps(&r, before));
       PetscCall(Refused(&r, PETSC_TRUE, "refused", Others[k].words));
       PetscCall(ProblemDestroy(&r));
@@ -585,7 +488,7 @@ static PetscErrorCode CheckRefused(void)
   /* The latest is damaged, then the one before it too, which leaves none: the first of three was removed */
   PetscCall(Damage("refused/step-000000000003-000003/rank-000000"));
   PetscCall(MuonLoadCheckpoint(q.muon, "refused"));
-  PetscCall(CheckStep(&q, 2));
+  PetscCall(ProblemCheckStep(&q, 2));
   PetscCall(Damage("refused/step-000000000002-000002/manifest"));
   PetscCall(Refused(&q, PETSC_TRUE, "refused", "refused/step-000000000002-000002/manifest: is damaged"));
   PetscCall(ProblemDestroy(&p));
@@ -600,7 +503,7 @@ static PetscErrorCode CheckOlder(Problem *p)
 {
   PetscFunctionBegin;
   PetscCall(MuonLoadCheckpoint(p->muon, "bad"));
-  PetscCall(CheckStep(p, 1));
+  PetscCall(ProblemCheckStep(p, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -618,7 +521,7 @@ static PetscErrorCode CheckBad(void)
 
   PetscFunctionBegin;
   for (PetscInt run = 0; run < 2; run++) {
-    PetscCall(Create(Others[3].options, "", run == 0 ? &q : &p));
+    PetscCall(ProblemCreateWith(run == 0 ? &q : &p, Others[3].options));
     for (PetscInt s = 0; s < 2; s++) {
       PetscCall(Steps(run == 0 ? &q : &p, 1));
       PetscCall(MuonSaveCheckpoint(run == 0 ? q.muon : p.muon, run == 0 ? "otherrun" : "bad", 2));
@@ -644,7 +547,7 @@ static PetscErrorCode CheckBad(void)
   }
   PetscCall(Replace(rank0, length, bytes));
   PetscCall(MuonLoadCheckpoint(p.muon, "bad"));
-  PetscCall(CheckStep(&p, 2));
+  PetscCall(ProblemCheckStep(&p, 2));
   /* No file is longer than half of what a rank writes: an error, and what was there stays */
   PetscCall(getrlimit(RLIMIT_FSIZE, &most) == 0 ? PETSC_SUCCESS : PETSC_ERR_SYS);
   limit          = most;
@@ -686,7 +589,7 @@ int main(int argc, char **argv)
   test:
     nsize: {{1 3}}
     # of the lines that say that an older checkpoint is taken only the first: how many there are depends on the lengths of files
-    filter: grep -v -e "^Checkpoint: ranks was" -e "^Checkpoint: layer" -e state_precision -e exchange_type | sed -E -e "s,rank 0 of [13],rank 0," | awk "/the one before it is taken/ {if (++n > 5) next} {print}"
+    filter: grep -v -e "^Checkpoint: ranks was" -e "^Checkpoint: layer" -e state_precision -e exchange_type | sed -E -e "s,rank 0 of [13],rank 0," | awk "/the one before it is taken/ {if (++n > 5) next} {print}" | uniq -c
     output_file: output/muon_checkpoint_1.out
 
 TEST*/

@@ -1,4 +1,4 @@
-static char help[] = "A program that gives a checkpoint more than 2^31 bytes of a rank gets them back.\n";
+static char help[] = "A program that gives a checkpoint more than 2^31 bytes of a rank gets them back. One of many layers (-many) loads within the limit of a test: no layer looks at the records of all others.\n";
 
 #include <petscmuon.h>
 #include <errno.h>
@@ -88,15 +88,47 @@ static PetscErrorCode Take(Muon muon, PetscMPIInt ranks, const PetscInt64 bytes[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode CheckMany(void)
+{
+  enum {
+    MANY = 20000
+  };
+  const PetscScalar *x;
+  char               name[32];
+  Vec               *w;
+  Muon               muon;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(MANY, &w));
+  PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
+  for (int l = 0; l < MANY; l++) {
+    PetscCall(VecCreateSeq(PETSC_COMM_SELF, 1, &w[l]));
+    PetscCall(VecSet(w[l], (PetscScalar)l));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "l%d", l));
+    PetscCall(MuonAddVecLayer(muon, name, w[l], NULL));
+  }
+  PetscCall(MuonSaveCheckpoint(muon, "many", 1));
+  for (int l = 0; l < MANY; l++) PetscCall(VecSet(w[l], -1));
+  PetscCall(MuonLoadCheckpoint(muon, "many"));
+  for (int l = 0; l < MANY; l++) {
+    PetscCall(VecGetArrayRead(w[l], &x));
+    PetscCheck(x[0] == (PetscScalar)l, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %d has %g", l, (double)PetscRealPart(x[0]));
+    PetscCall(VecRestoreArrayRead(w[l], &x));
+    PetscCall(VecDestroy(&w[l]));
+  }
+  PetscCall(MuonDestroy(&muon));
+  PetscCall(PetscFree(w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckLarge(void)
 {
   void     *zeros; /* pages that are only read are one page */
   MuonLayer layer;
   Muon      muon;
   Mat       W;
 
-  PetscFunctionBeginUser;
-  PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
+  PetscFunctionBegin;
   zeros = mmap(NULL, BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   PetscCheck(zeros != MAP_FAILED, PETSC_COMM_SELF, PETSC_ERR_MEM, "mmap()");
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 3, 2, NULL, &W));
@@ -108,15 +140,32 @@ int main(int argc, char **argv)
   PetscCall(MuonDestroy(&muon));
   PetscCall(MatDestroy(&W));
   (void)munmap(zeros, BYTES);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscBool many;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-many", &many));
+  PetscCall(many ? CheckMany() : CheckLarge());
   PetscCall(PetscMuonFinalize());
   return 0;
 }
 
 /*TEST
 
-  test:
-    # The sanitizer has functions of its own in place of malloc() as well
+  # The sanitizer has functions of its own in place of malloc() as well, and takes more time than the limit
+  build:
     requires: !sanitized
+
+  test:
     output_file: output/wire_ok.out
+
+  test:
+    suffix: many
+    args: -many
 
 TEST*/

@@ -253,6 +253,36 @@ static PetscErrorCode CheckVote(MuonSignTie tie)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Nodes of ranks that are one worker have the costs of one worker a node, a rank of each */
+static PetscErrorCode CheckNodes(void)
+{
+  const MuonExchangeType types[] = {MUONEXCHANGESTAR, MUONEXCHANGELAYERWISE, MUONEXCHANGEREPLICATED};
+  char                   node[8];
+  Problem                p, q;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&p, 0, 0));
+  PetscCall(MuonStep(p.muon));
+  PetscCall(MuonGetParameter(p.muon, "muon_node_size", node, sizeof(node)));
+  PetscCall(PetscOptionsSetValue(NULL, "-problem_mean", strcmp(node, "auto") == 0 ? "0" : node));
+  PetscCall(PetscOptionsSetValue(NULL, "-muon_node_size", "1"));
+  PetscCall(ProblemCreate(&q, 0, 0));
+  PetscCall(MuonStep(q.muon));
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
+    MuonCost  one, other;
+    PetscBool legal[2];
+
+    PetscCall(MuonGetCost_Private(p.muon, types[t], MUON_EXCHANGE_MODE_GATHER, &one, &legal[0]));
+    PetscCall(MuonGetCost_Private(q.muon, types[t], MUON_EXCHANGE_MODE_GATHER, &other, &legal[1]));
+    /* Owners are balanced among the layers of one home, and homes send arrays, layer by layer, side by side */
+    Check(legal[0] == legal[1] && (t == 1 || PetscAbsReal((PetscReal)(one.bytes - other.bytes)) <= 1e-6 * other.bytes) ? PETSC_TRUE : PETSC_FALSE, types[t], one.bytes, other.bytes);
+    Check(one.rounds == other.rounds || ((MuonShardSendsAsIs(p.muon->group[0]->shard) || MuonShardComesAsIs(p.muon->group[0]->shard)) && one.rounds < other.rounds) ? PETSC_TRUE : PETSC_FALSE, "rounds of nodes", one.rounds, other.rounds);
+  }
+  PetscCall(ProblemDestroy(&p));
+  PetscCall(ProblemDestroy(&q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char      what[32] = "model";
@@ -270,6 +300,7 @@ int main(int argc, char **argv)
     CheckPaper(p.muon);
     PetscCall(ProblemDestroy(&p));
   }
+  if (strcmp(what, "nodes") == 0) PetscCall(CheckNodes());
   if (strcmp(what, "steps") == 0) {
     PetscCall(PetscCommDuplicate(PETSC_COMM_WORLD, &mpicount_ignored, NULL));
     for (PetscInt number = 0; last == PETSC_FALSE; number++) PetscCall(CheckSteps(number, &last));
@@ -300,6 +331,20 @@ int main(int argc, char **argv)
     suffix: steps
     nsize: {{1 2 3 5}}
     args: -what steps -muon_type sign -sign_direction momentum -sign_update none -muon_exchange_type star -muon_exchange_mode gather
+
+  testset:
+    args: -what nodes
+    table: suffix | nsize | args
+      nodes_dense      | 4 | -muon_node_size 2 -muon_type dense -muon_layer_types gain:adamw
+      nodes_allreduce  | 4 | -muon_node_size 2 -muon_type dense -muon_exchange_mode allreduce
+      nodes_replicated | 4 | -muon_node_size 2 -muon_type dense -muon_exchange_type replicated -muon_layer_types gain:adamw,row:frozen
+      nodes_ef21       | 4 | -muon_node_size 2 -muon_type ef21 -muon_layer_types gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4
+      nodes_star       | 4 | -muon_node_size 2 -muon_type ef21 -muon_exchange_type star -muon_exchange_mode gather -ef21_compressor randk -ef21_compressor_ratio 0.4
+      nodes_step       | 4 | -muon_node_size 2 -muon_type ef21 -ef21_downlink step -lmo_type l21
+      nodes_delay      | 4 | -muon_node_size 2 -muon_type ef21 -ef21_compressor topk -muon_delay 1 -muon_delay_correction -muon_layer_types gain:adamw
+      nodes_ef14       | 4 | -muon_node_size 2 -muon_type ef14 -ef14_compressor topk -ef14_compressor_ratio 0.4 -muon_exchange_type replicated
+      nodes_auto       | 3 | -muon_node_size auto -muon_type ef21 -muon_layer_types gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4
+      nodes_auto_dense | 3 | -muon_node_size auto -muon_type dense -muon_exchange_mode {{allreduce reduce}}
 
   # Before any step
   testset:

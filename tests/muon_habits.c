@@ -14,11 +14,9 @@ static PetscErrorCode CheckSpares(void)
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
-    char    options[512];
     Problem p;
 
-    PetscCall(PetscSNPrintf(options, sizeof(options), "-muon_max_steps 2 -muon_layer_types wide:frozen,gain:adamw %s", cases[k].options));
-    PetscCall(ProblemCreateWith(&p, options));
+    PetscCall(ProblemCreateWith(&p, "-muon_max_steps 2 -muon_layer_types wide:frozen,gain:adamw %s", cases[k].options));
     PetscCall(MuonSolve(p.muon));
     for (PetscInt l = 0; l < p.n; l++) {
       MuonCompressor     c[2];
@@ -68,11 +66,9 @@ static PetscErrorCode CheckLog(void)
   for (int k = 0; k < 4; k++) {
     MuonTraffic    traffic;
     PetscLogDouble before[3], after[3], mpi = 0;
-    char           options[64];
     Problem        p;
 
-    PetscCall(PetscSNPrintf(options, sizeof(options), "-muon_exchange_type %s", ways[k]));
-    PetscCall(ProblemCreateWith(&p, options));
+    PetscCall(ProblemCreateWith(&p, "-muon_exchange_type %s", ways[k]));
     PetscCall(GetLog(before));
     for (PetscInt s = 0; s < 3; s++) {
       PetscCall(MuonStep(p.muon));

@@ -33,11 +33,9 @@ static double Gradient(const Problem *p, PetscInt layer, PetscInt i, PetscInt j,
 /* All rows of both, behind each other: those of keys from the third on */
 static PetscErrorCode Weights(const Run *run, double rows[6][3])
 {
-  PetscBool kept;
-
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(&rows[0][0], 18));
-  for (PetscInt l = 0; l < run->p.n; l++) PetscCall(ProblemGetRows(&run->p, l, "full", rows[2 * l], &kept));
+  for (PetscInt l = 0; l < run->p.n; l++) PetscCall(ProblemGetRows(&run->p, l, "full", rows[2 * l], NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

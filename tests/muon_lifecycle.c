@@ -1,6 +1,7 @@
 static char help[] = "The life of an optimizer: types that change, references, resets, vectors, memory; PETSc started and ended more than once.\n\n";
 
 #include "ways.h"
+#include "parameters.h"
 #include <petscmuon/private/petscmuonimpl.h>
 
 /*
@@ -56,15 +57,16 @@ static PetscErrorCode CheckMemory(const Way *way)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Moments of a layer */
+#define KEEPS "-muon_layer_types gain:adamw -muon_exchange_type"
+
 /* After any sequence of types and resets an optimizer takes the steps of a new one */
-static PetscErrorCode CheckTypes(void)
+static PetscErrorCode CheckTypes(const char exchange[])
 {
   static const char *const options[] = {"-muon_type ef21", "-muon_type dense", "-muon_type dense", "-muon_type ef21", "-muon_type dense", "-muon_type ef21"};
   Problem                  p, q;
   MuonType                 type;
-  char                     at[16];
   Muon                     none = NULL;
-  PetscInt                 step;
   PetscBool                serves;
 
   PetscFunctionBegin;
@@ -74,25 +76,25 @@ static PetscErrorCode CheckTypes(void)
   PetscCheck(type == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A new optimizer has type %s", type);
   PetscCall(MuonDestroy(&none));
   PetscCheck(none == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MuonDestroy() leaves the pointer");
-  PetscCall(ProblemCreateWith(&p, "-problem_setup 0"));
+  PetscCall(ProblemCreateWith(&p, KEEPS " %s -problem_setup 0", exchange));
   PetscCall(MuonReset(p.muon));
   PetscCall(MuonReset(p.muon));
   for (int t = 0; t < 6; t++) {
     type = options[t] + strlen("-muon_type ");
     PetscCall(MuonSetType(p.muon, type));
+    if (strcmp(type, MUONEF21) == 0) PetscCall(MuonSetParameter(p.muon, "ef21_compressor", "topk"));
+    if (strcmp(type, MUONEF21) == 0) PetscCall(MuonSetParameter(p.muon, "ef21_server_compressor", "topk"));
     /* Types may follow each other within a run, too: the step number goes on, and the server's weights are not those of the old type */
     if (t > 0) {
       PetscCall(MuonLayerGetServerWeights(p.layer[1].layer, NULL, &serves));
       PetscCheck(serves == PETSC_FALSE || strcmp(options[t], options[t - 1]) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Weights of a server of another type");
       PetscCall(MuonStep(p.muon));
-      PetscCall(MuonGetStepNumber(p.muon, &step));
-      PetscCheck(step == 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step number %" PetscInt_FMT " after a change of types", step);
+      PetscCall(ProblemCheckStep(&p, 4));
     }
     for (PetscInt l = 0; l < p.n; l++) PetscCall(ProblemStart(&p, l));
     PetscCall(MuonReset(p.muon));
-    PetscCall(MuonGetStepNumber(p.muon, &step));
-    PetscCheck(step == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step number %" PetscInt_FMT " after a reset", step);
-    PetscCall(ProblemCreateWith(&q, options[t]));
+    PetscCall(ProblemCheckStep(&p, 0));
+    PetscCall(ProblemCreateWith(&q, KEEPS " %s %s -ef21_compressor topk -ef21_server_compressor topk", exchange, options[t]));
     PetscCall(MuonSetUp(p.muon));
     PetscCall(MuonSetUp(p.muon));
     for (PetscInt s = 0; s < 3; s++) {
@@ -100,8 +102,7 @@ static PetscErrorCode CheckTypes(void)
       PetscCall(MuonStep(q.muon));
       PetscCall(ProblemCheckSame(&p, &q, "life", type));
     }
-    PetscCall(MuonGetParameter(p.muon, "muon_momentum_at", at, sizeof(at)));
-    PetscCheck(strcmp(at, strcmp(type, MUONEF21) == 0 ? "worker" : "server") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s has its momentum at the %s", type, at);
+    PetscCall(CheckParameter((PetscObject)p.muon, "muon_momentum_at", strcmp(type, MUONEF21) == 0 ? "worker" : "server"));
     PetscCall(ProblemDestroy(&q));
   }
   PetscCall(ProblemDestroy(&p));
@@ -114,7 +115,7 @@ static PetscErrorCode CheckTypes(void)
    A reference keeps the optimizer; caches of norms and states know that weights were changed; what both
    ends call weights is the same object
 */
-static PetscErrorCode CheckReferences(const char options[])
+static PetscErrorCode CheckReferences(const char exchange[])
 {
   Problem          p;
   Muon             other;
@@ -126,7 +127,7 @@ static PetscErrorCode CheckReferences(const char options[])
   PetscInt         n;
 
   PetscFunctionBegin;
-  PetscCall(ProblemCreateWith(&p, options));
+  PetscCall(ProblemCreateWith(&p, "-muon_type ef21 -muon_exchange_type %s", exchange));
   PetscCall(MuonGetNumLayers(p.muon, &n));
   PetscCall(MuonGetLayerByName(p.muon, "GAIN", &byname));
   PetscCheck(n == p.n && byname == p.layer[4].layer, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The layers are not those that were added");
@@ -191,8 +192,7 @@ static PetscErrorCode CheckSolve(void)
   PetscCall(ProblemCreateWith(&q, "-muon_type dense -muon_max_steps 8"));
   PetscCall(MuonMonitorSet(p.muon, Refuse, NULL, NULL));
   Fails(MuonSolve(p.muon), PETSC_ERR_USER, "");
-  PetscCall(MuonGetStepNumber(p.muon, &step));
-  PetscCheck(step == 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MuonSolve() ends at step %" PetscInt_FMT, step);
+  PetscCall(ProblemCheckStep(&p, 4));
   PetscCall(MuonSolve(p.muon));
   PetscCall(MuonSolve(q.muon));
   PetscCall(ProblemCheckSame(&p, &q, "life", "MuonSolve() after an error of a monitor"));
@@ -204,14 +204,15 @@ static PetscErrorCode CheckSolve(void)
 /* Each way in one of the rounds, each exchange in all */
 static PetscErrorCode Life(PetscInt round)
 {
-  PetscBool legal, last = PETSC_FALSE;
-  Way       way;
+  static const char *const exchanges[] = {MUONEXCHANGESTAR, MUONEXCHANGELAYERWISE, MUONEXCHANGEREPLICATED};
+  PetscBool                legal, last = PETSC_FALSE;
+  Way                      way;
 
   PetscFunctionBegin;
-  PetscCall(CheckTypes());
-  PetscCall(CheckReferences("-muon_type ef21 -muon_exchange_type star"));
-  PetscCall(CheckReferences("-muon_type ef21 -muon_exchange_type layerwise"));
-  PetscCall(CheckReferences("-muon_type ef21 -muon_exchange_type replicated"));
+  for (int e = 0; e < 3; e++) {
+    PetscCall(CheckTypes(exchanges[e]));
+    PetscCall(CheckReferences(exchanges[e]));
+  }
   PetscCall(CheckSolve());
   for (PetscInt number = 0; last == PETSC_FALSE; number++) {
     PetscCall(WayGet(number, &way, &legal, &last));

@@ -1,9 +1,6 @@
 static char help[] = "While a server computes the step of a layer, the sums of the next ones are under way.\n\n";
 
-#include <petscmuon.h>
-
-#define NLAYERS 3
-#define N       300
+#include "problem.h"
 
 /*
    What this rank asked MPI for in a step: sums and broadcasts that were begun, those that were waited for, and the most that
@@ -56,46 +53,28 @@ int MPI_Testall(int count, MPI_Request requests[], int *all, MPI_Status statuses
 
 int main(int argc, char **argv)
 {
-  const char *const names[NLAYERS] = {"a", "b", "c"};
-  Mat               W[NLAYERS];
-  MuonLayer         layer[NLAYERS];
-  Muon              muon;
-  PetscMPIInt       rank;
-  PetscBool         serves;
+  Problem p;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
-  for (PetscInt l = 0; l < NLAYERS; l++) {
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, N, N, NULL, &W[l]));
-    PetscCall(MatZeroEntries(W[l]));
-    PetscCall(MuonAddLayer(muon, names[l], W[l], &layer[l]));
-  }
-  PetscCall(MuonSetFromOptions(muon));
-  PetscCall(MuonSetUp(muon));
+  PetscCall(ProblemCreate(&p, 0, 0));
   for (PetscInt step = 0; step < 2; step++) {
-    PetscInt served = 0, calls = NLAYERS;
+    PetscInt served = 0, calls = p.n;
 
-    for (PetscInt l = 0; l < NLAYERS; l++) {
+    PetscCall(ProblemSetGradients(&p, step));
+    for (PetscInt l = 0; l < p.n; l++) {
       PetscMPIInt owner;
-      Mat         G;
 
-      PetscCall(MuonLayerGetGradient(layer[l], &G));
-      PetscCall(MatZeroEntries(G));
-      PetscCall(MatShift(G, 1 + (PetscScalar)l));
-      PetscCall(MuonLayerGetOwner(layer[l], &owner));
-      served += owner < 0 || owner == rank;
+      PetscCall(MuonLayerGetOwner(p.layer[l].layer, &owner));
+      served += owner < 0 || owner == p.rank;
       calls += owner >= 0;
     }
-    serves = served == NLAYERS ? PETSC_TRUE : PETSC_FALSE;
     begun = waited = meanwhile = 0;
-    PetscCall(MuonStep(muon));
-    PetscCheck(begun == calls && waited == calls, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Rank %d: %" PetscInt_FMT " sums and broadcasts were begun and %" PetscInt_FMT " waited for, of %" PetscInt_FMT, rank, begun, waited, calls);
-    PetscCheck(meanwhile == (serves ? NLAYERS - 1 : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Rank %d: %" PetscInt_FMT " sums were under way during the oracle of the first layer", rank, meanwhile);
+    PetscCall(MuonStep(p.muon));
+    PetscCheck(begun == calls && waited == calls, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Rank %d: %" PetscInt_FMT " sums and broadcasts were begun and %" PetscInt_FMT " waited for, of %" PetscInt_FMT, p.rank, begun, waited, calls);
+    PetscCheck(meanwhile == (served == p.n ? p.n - 1 : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Rank %d: %" PetscInt_FMT " sums were under way during the oracle of the first layer", p.rank, meanwhile);
   }
-  for (PetscInt l = 0; l < NLAYERS; l++) PetscCall(MatDestroy(&W[l]));
-  PetscCall(MuonDestroy(&muon));
+  PetscCall(ProblemDestroy(&p));
   PetscCall(PetscMuonFinalize());
   return 0;
 }
@@ -104,6 +83,6 @@ int main(int argc, char **argv)
 
   test:
     nsize: 2
-    args: -muon_type dense -muon_exchange_type {{star replicated}} -muon_momentum_at server
+    args: -muon_type dense -muon_exchange_type {{star replicated}} -muon_momentum_at server -problem_layers a:300x300,b:300x300,c:300x300 -problem_routine 0 -lmo_polar_type zolotarev
 
 TEST*/

@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 
     PetscCall(MuonGetLayer(muon, l, &layer));
     PetscCall(MuonLayerGetType(layer, &type));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s\n", Names[l], type));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s%s%s", l == 0 ? "with " : " ", type, l == LAYERS - 1 ? "\n" : ""));
   }
   PetscCall(MuonView(muon, NULL));
   PetscCall(MuonDestroy(&muon));
@@ -65,11 +65,11 @@ int main(int argc, char **argv)
   testset:
     requires: double
     nsize: 2
-    filter: grep "^[wh]\|warning\|type .*: layers\|preset\|norm at most\| by \|pattern "
+    filter: grep "^with\|warning\|type .*: layers\|preset\| by \|pattern " | sed "s/ x 3, / /; s/, [^ ]* -, rank.\+//; s/, spectral.\+//"
     table: suffix | args | unused | output_file
       match       | -muon_layer_types "*embed*:adamw,*norm?:nadamw,*.bias:sgd,head:frozen" -muon_adamw_learning_rate 3e-4 -muon_nadamw_learning_rate 1 -muon_layer_h1.norm1_learning_rate 2e-3 | -muon_nadamw_learning_rate |
       # A key of one layer goes before; of two patterns the first
-      first       | -muon_layer_types "h0.*:sgd,*:adamw,h1*:frozen" -muon_layer_h0.attn_type lmo -muon_layer_head_type frozen -muon_sgd_learning_rate 0.5 -muon_clip 1 -muon_clip_layers {{others all}separate output} |                            |
+      first       | -muon_layer_types "h0.*:sgd,*:adamw,h1*:frozen" -muon_layer_h0.attn_type lmo -muon_layer_head_type frozen -muon_sgd_learning_rate 0.5 -muon_clip 1 -muon_clip_layers {{others all}} |                            |
       # The type of all others; AdamW has a rate of its own
       all         | -muon_layer_type sgd -muon_layer_types "h0.*:lmo" -muon_layer_head_type adamw |                            |
       # What matches nothing is named, whole, once; ? is one letter

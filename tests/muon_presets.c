@@ -146,7 +146,7 @@ static PetscErrorCode CheckKeys(void)
 {
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Keys); k++) {
-    char          options[128], keys[512], value[64], own[64];
+    char          keys[512], value[64], own[64];
     MuonLMO       lmo;
     MuonPolar     polar;
     MuonLMOType   norm;
@@ -155,8 +155,7 @@ static PetscErrorCode CheckKeys(void)
     Muon          untouched;
     Problem       p;
 
-    PetscCall(PetscSNPrintf(options, sizeof(options), "-problem_layers square,tall,wide -muon_preset %s%s", Keys[k].preset, Keys[k].votes ? "" : " -muon_layer_wide_before columns"));
-    PetscCall(ProblemCreateWith(&p, options));
+    PetscCall(ProblemCreateWith(&p, "-problem_layers square,tall,wide -muon_preset %s%s", Keys[k].preset, Keys[k].votes ? "" : " -muon_layer_wide_before columns"));
     PetscCall(MuonLayerGetLMO(p.layer[1].layer, &lmo));
     PetscCall(MuonLMOGetPolar(lmo, &polar));
     PetscCall(MuonLMOGetType(lmo, &norm));
@@ -183,23 +182,20 @@ static PetscErrorCode CheckKeys(void)
 /* Every entry that votes moves in every step by the rate, up or down, without decay: after three of them by an odd number of rates */
 static PetscErrorCode CheckVotes(const char preset[])
 {
-  char      options[64];
   double    before[3][36], after[36];
   PetscReal rate;
-  PetscBool kept;
   Problem   p;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(options, sizeof(options), "-problem_layers square,tall,wide -muon_preset %s", preset));
-  PetscCall(ProblemCreateWith(&p, options));
+  PetscCall(ProblemCreateWith(&p, "-problem_layers square,tall,wide -muon_preset %s", preset));
   PetscCall(MuonGetLearningRate(p.muon, &rate));
-  for (PetscInt l = 0; l < p.n; l++) PetscCall(ProblemGetRows(&p, l, NULL, before[l], &kept));
+  for (PetscInt l = 0; l < p.n; l++) PetscCall(ProblemGetRows(&p, l, NULL, before[l], NULL));
   for (PetscInt s = 0; s < 3; s++) {
     PetscCall(MuonStep(p.muon));
     PetscCall(ProblemCheckReason(&p, MUON_CONVERGED_ITERATING, preset, "a step"));
   }
   for (PetscInt l = 0; l < p.n; l++) {
-    PetscCall(ProblemGetRows(&p, l, NULL, after, &kept));
+    PetscCall(ProblemGetRows(&p, l, NULL, after, NULL));
     for (PetscInt e = 0; e < 36; e++) {
       const double moved = fabs(after[e] - before[l][e]) / (double)rate;
 

@@ -1,6 +1,7 @@
 static char help[] = "A schedule of the user's: what it is told and what becomes of it; illegal numbers, or other ones on some ranks, are an error on all that leaves everything as it was. The size of updates.\n\n";
 
 #include "problem.h"
+#include "parameters.h"
 #include <petscmuon/private/muonparameter.h>
 
 #define STEPS 6
@@ -40,27 +41,14 @@ static PetscErrorCode Schedule(Muon muon, PetscInt step, PetscReal *factor, Pets
 /* A problem with the schedule, or whose numbers are set by hand before each step */
 static PetscErrorCode Create(MuonType type, PetscBool function, User *user)
 {
-  char options[512];
-
   PetscFunctionBegin;
   PetscCall(PetscMemzero(user, sizeof(*user)));
   user->badstep = -1;
-  PetscCall(PetscSNPrintf(options, sizeof(options),
-                          "-problem_setup 0 -muon_type %s -muon_layer_types gain:adamw -muon_adamw_learning_rate 0.25 -muon_adamw_weight_decay 0.375 -muon_layer_tall_momentum 0.25 -muon_layer_tall_weight_decay 0.75 "
-                          "-muon_momentum 0.5 -muon_weight_decay 0.125 -muon_learning_rate 0.5 -muon_schedule_warmup 8",
-                          type));
-  PetscCall(ProblemCreateWith(&user->problem, options));
+  PetscCall(ProblemCreateWith(&user->problem,
+                              "-problem_setup 0 -muon_type %s -muon_layer_types gain:adamw -muon_adamw_learning_rate 0.25 -muon_adamw_weight_decay 0.375 -muon_layer_tall_momentum 0.25 -muon_layer_tall_weight_decay 0.75 "
+                              "-muon_momentum 0.5 -muon_weight_decay 0.125 -muon_learning_rate 0.5 -muon_schedule_warmup 8",
+                              type));
   if (function) PetscCall(MuonSetScheduleFunction(user->problem.muon, Schedule, user));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode GetNumber(const User *user, const char key[], double *value)
-{
-  char text[64];
-
-  PetscFunctionBegin;
-  PetscCall(MuonGetParameter(user->problem.muon, key, text, sizeof(text)));
-  *value = strtod(text, NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -80,8 +68,8 @@ static PetscErrorCode CheckSteps(MuonType type)
     PetscCheck(user.calls == s + 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " calls in step %" PetscInt_FMT, user.calls, s);
     PetscCall(MuonGetRate(user.problem.muon, &rate));
     PetscCheck(rate == (PetscReal)0.5 * (1 / (PetscReal)(s + 1)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "rate %g in step %" PetscInt_FMT, (double)rate, s);
-    PetscCall(GetNumber(&user, "muon_layer_square_momentum", &momentum));
-    PetscCall(GetNumber(&user, "muon_layer_square_weight_decay", &decay));
+    PetscCall(GetNumber((PetscObject)user.problem.muon, "muon_layer_square_momentum", NULL, &momentum));
+    PetscCall(GetNumber((PetscObject)user.problem.muon, "muon_layer_square_weight_decay", NULL, &decay));
     PetscCheck(momentum == (s < 3 ? (double)s / 4 : 0.75) && decay == (double)s / 16, PETSC_COMM_SELF, PETSC_ERR_PLIB, "momentum %g and decay %g in step %" PetscInt_FMT, momentum, decay, s);
     PetscCall(MuonSetLearningRate(hand.problem.muon, (PetscReal)0.5 * (1 / (PetscReal)(s + 1))));
     PetscCall(MuonSetAdamW(hand.problem.muon, (PetscReal)0.25 * (1 / (PetscReal)(s + 1)), PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
@@ -164,7 +152,6 @@ static PetscErrorCode CheckUpdates(PetscBool step)
   const double tolerance = 64 * (double)PETSC_MACHINE_EPSILON; /* the weights are of size 1 and rounded twice */
   double       before[6][36], after[36];
   PetscReal    rms;
-  PetscBool    kept;
   Problem      p;
 
   PetscFunctionBegin;
@@ -175,14 +162,14 @@ static PetscErrorCode CheckUpdates(PetscBool step)
   PetscCall(MuonLayerGetUpdateRMS(p.layer[0].layer, &rms));
   PetscCheck(rms == -1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%g where nothing was measured", (double)rms);
   PetscCall(MuonSetParameter(p.muon, "muon_measure_update_rms", "true"));
-  for (PetscInt l = 0; l < p.n; l++) PetscCall(ProblemGetRows(&p, l, NULL, before[l], &kept));
+  for (PetscInt l = 0; l < p.n; l++) PetscCall(ProblemGetRows(&p, l, NULL, before[l], NULL));
   PetscCall(MuonStep(p.muon));
   for (PetscInt l = 0; l < p.n; l++) {
     const PetscInt d   = p.layer[l].shape->m * p.layer[l].shape->n;
     double         sum = 0, expected;
     PetscMPIInt    owner;
 
-    PetscCall(ProblemGetRows(&p, l, NULL, after, &kept));
+    PetscCall(ProblemGetRows(&p, l, NULL, after, NULL));
     for (PetscInt e = 0; e < d; e++) sum += (after[e] - before[l][e]) * (after[e] - before[l][e]);
     expected = sqrt(sum / (double)d) / (l == 4 ? 0.25 : 0.5);
     PetscCall(MuonLayerGetOwner(p.layer[l].layer, &owner));
@@ -225,11 +212,9 @@ static PetscErrorCode CheckDefault(void)
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rows); k++) {
     PetscReal rate, most;
-    char      options[256];
     Problem   p;
 
-    PetscCall(PetscSNPrintf(options, sizeof(options), "-problem_layers x:3x1 -problem_setup 0 %s", rows[k].options));
-    PetscCall(ProblemCreateWith(&p, options));
+    PetscCall(ProblemCreateWith(&p, "-problem_layers x:3x1 -problem_setup 0 %s", rows[k].options));
     if (rows[k].steps > 0) PetscCall(MuonSetMaxSteps(p.muon, rows[k].steps));
     if (rows[k].function) PetscCall(MuonSetScheduleFunction(p.muon, Same, NULL));
     if (rows[k].solve) PetscCall(MuonSolve(p.muon));

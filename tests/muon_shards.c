@@ -1,6 +1,7 @@
 static char help[] = "What layers in rows hand to MPI and keep in memory follows a formula; equivalence compares their steps.\n\n";
 
 #include "problem.h"
+#include "parameters.h"
 #include "mpicount.h"
 
 enum {
@@ -8,15 +9,7 @@ enum {
   N = 6
 };
 
-static PetscErrorCode Create(const char more[], Problem *p)
-{
-  char options[256];
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(options, sizeof(options), "-problem_layers w:%dx%d -lmo_type frobenius %s", M, N, more));
-  PetscCall(ProblemCreateWith(p, options));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#define LAYER "-problem_layers w:11x6 -lmo_type frobenius "
 
 /* Messages of an assembly travel in units of 64 bytes */
 static long long Padded(long long bytes)
@@ -40,8 +33,8 @@ static PetscErrorCode CheckBytes(const char cut[], const char assembly[])
   PetscLogDouble  worker, server, scratch;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(options, sizeof(options), "-muon_type dense -muon_assembly %s %s", assembly, cut));
-  PetscCall(Create(options, &p));
+  PetscCall(PetscSNPrintf(options, sizeof(options), "%s %s", assembly, cut));
+  PetscCall(ProblemCreateWith(&p, LAYER "-muon_type dense -muon_assembly %s", options));
   here = entry * N * (M / p.size + (p.rank < M % p.size ? 1 : 0));
   PetscCall(MuonStep(p.muon));
   mpicount_reset();
@@ -80,14 +73,12 @@ static PetscErrorCode CheckBytes(const char cut[], const char assembly[])
 static PetscErrorCode CheckReady(PetscMPIInt ranks)
 {
   Problem     p;
-  char        options[256];
   MuonTraffic traffic;
   Mat         G, full;
   long long   before;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(options, sizeof(options), "-muon_type dense -problem_whole -problem_ready backward -problem_ranks %d", ranks));
-  PetscCall(Create(options, &p));
+  PetscCall(ProblemCreateWith(&p, LAYER "-muon_type dense -problem_whole -problem_ready backward -problem_ranks %d", ranks));
   PetscCall(MuonStep(p.muon));
   mpicount_reset();
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, M, N, NULL, &full));
@@ -112,16 +103,13 @@ static PetscErrorCode CheckReady(PetscMPIInt ranks)
 static PetscErrorCode CheckOwnChoices(PetscMPIInt ranks)
 {
   Problem p;
-  char    options[256];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(options, sizeof(options), "-problem_setup 0 -problem_ranks %d -muon_type ef21 -muon_layer_w_type adamw -ef21_downlink step -muon_layer_w_ef21_downlink weights -muon_layer_w_assembly allgather", ranks));
-  PetscCall(Create(options, &p));
+  PetscCall(ProblemCreateWith(&p, LAYER "-problem_setup 0 -problem_ranks %d -muon_type ef21 -muon_layer_w_type adamw -ef21_downlink step -muon_layer_w_ef21_downlink weights -muon_layer_w_assembly allgather", ranks));
   PetscCall(MuonSetParameter(p.muon, "muon_layer_w_adamw_beta1", "0.5"));
   PetscCall(MuonSetParameter(p.muon, "muon_layer_w_adamw_beta2", "0.5"));
   PetscCall(MuonSetUp(p.muon));
-  PetscCall(MuonGetParameter(p.muon, "muon_layer_w_assembly", options, sizeof(options)));
-  PetscCheck(strcmp(options, "allgather") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Assembly %s", options);
+  PetscCall(CheckParameter((PetscObject)p.muon, "muon_layer_w_assembly", "allgather"));
   PetscCall(ProblemDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

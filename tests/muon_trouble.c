@@ -87,7 +87,6 @@ static PetscErrorCode CheckLocal(void)
   MuonConvergedReason reason;
   PetscInt64          skipped;
   ProblemImage        before;
-  PetscBool           kept;
   Muon                outer;
   Problem             p, q;
 
@@ -114,7 +113,7 @@ static PetscErrorCode CheckLocal(void)
   for (PetscInt l = 0; l < p.n; l++) {
     double w[2][64];
 
-    for (int k = 0; k < 2; k++) PetscCall(ProblemGetRows(k ? &q : &p, l, NULL, w[k], &kept));
+    for (int k = 0; k < 2; k++) PetscCall(ProblemGetRows(k ? &q : &p, l, NULL, w[k], NULL));
     PetscCheck(memcmp(w[0], w[1], (size_t)(p.layer[l].shape->m * p.layer[l].shape->n) * sizeof(w[0][0])) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s is not where its round began", p.layer[l].shape->name);
   }
   PetscCall(MuonGetNaNCount(p.muon, &skipped));

@@ -162,11 +162,8 @@ static PetscErrorCode TestDifferences(const char name[], Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   One file of the case for tests/oracle/nanogpt.py: little-endian numbers of 8 bytes, matrices column by
-   column
-*/
-static PetscErrorCode Dump(const char folder[], const char name[], const char suffix[], const void *data, size_t n)
+/* Numbers, or integers where there are some, behind what a file of the case has for tests/oracle/nanogpt.py: little-endian doubles, matrices column by column */
+static PetscErrorCode Dump(const char folder[], const char name[], const char suffix[], PetscInt n, const GPTReal x[], const PetscInt k[])
 {
   char  path[PETSC_MAX_PATH_LEN];
   FILE *file;
@@ -174,31 +171,13 @@ static PetscErrorCode Dump(const char folder[], const char name[], const char su
   PetscFunctionBeginUser;
   PetscCall(PetscSNPrintf(path, sizeof(path), "%s/nanogpt.%s.%s", folder, name, suffix));
   file = fopen(path, "ab");
-  PetscCheck(file != NULL && fwrite(data, 8, n, file) == n && fclose(file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", path);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);
+  for (PetscInt e = 0; e < n; e++) {
+    const double value = k != NULL ? (double)k[e] : (double)x[e];
 
-static PetscErrorCode DumpArray(const char folder[], const char name[], const char suffix[], PetscInt n, const GPTReal x[])
-{
-  double *values;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc1(n, &values));
-  for (PetscInt e = 0; e < n; e++) values[e] = (double)x[e];
-  PetscCall(Dump(folder, name, suffix, values, (size_t)n));
-  PetscCall(PetscFree(values));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DumpIntegers(const char folder[], const char name[], const char suffix[], PetscInt n, const PetscInt x[])
-{
-  PetscInt64 *values;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc1(n, &values));
-  for (PetscInt e = 0; e < n; e++) values[e] = x[e];
-  PetscCall(Dump(folder, name, suffix, values, (size_t)n));
-  PetscCall(PetscFree(values));
+    PetscCheck(fwrite(&value, sizeof(value), 1, file) == 1, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", path);
+  }
+  PetscCheck(fclose(file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", path);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -213,13 +192,13 @@ static PetscErrorCode DumpProblem(const char folder[], const char name[], Proble
   PetscFunctionBeginUser;
   PetscCall(Loss(p, &value));
   loss[0] = (GPTReal)value;
-  PetscCall(DumpIntegers(folder, name, "sizes", (PetscInt)PETSC_STATIC_ARRAY_LENGTH(sizes), sizes));
-  PetscCall(DumpIntegers(folder, name, "tokens", N, p->tokens));
-  PetscCall(DumpIntegers(folder, name, "tokens", N, p->targets));
-  PetscCall(DumpArray(folder, name, "loss", 2, loss));
+  PetscCall(Dump(folder, name, "sizes", (PetscInt)PETSC_STATIC_ARRAY_LENGTH(sizes), NULL, sizes));
+  PetscCall(Dump(folder, name, "tokens", N, NULL, p->tokens));
+  PetscCall(Dump(folder, name, "tokens", N, NULL, p->targets));
+  PetscCall(Dump(folder, name, "loss", 2, loss, NULL));
   for (PetscInt i = 0; i < p->n; i++) {
-    PetscCall(DumpArray(folder, name, "W", p->entries[i], p->W[i]));
-    PetscCall(DumpArray(folder, name, "dW", p->entries[i], p->dW[i]));
+    PetscCall(Dump(folder, name, "W", p->entries[i], p->W[i], NULL));
+    PetscCall(Dump(folder, name, "dW", p->entries[i], p->dW[i], NULL));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

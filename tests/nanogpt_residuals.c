@@ -21,7 +21,7 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
 /* The next matrix of a file, of the shape of a layer: before + C(residual) must be after, to the last bit */
 static PetscErrorCode Compare(PetscViewer viewer, MuonCompressor c, PetscInt step, const ProblemShape *shape, const char what[], const double before[], const double after[])
 {
-  ProblemArray a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, shape->m, 0, 0, 0};
+  ProblemArray a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, shape->m, 0, 0, 0, NULL};
   PetscInt     m, n;
   Mat          A;
 
@@ -46,7 +46,6 @@ int main(int argc, char **argv)
   Problem       *p = &context.p;
   PetscViewer    viewer;
   double         Gj[4][2][2][36], W[4][2][2][36]; /* layer, saved step, before and after */
-  PetscBool      kept;
   PetscInt       saved = 0;
   PetscInt64     left;
   int            fd;
@@ -65,8 +64,8 @@ int main(int argc, char **argv)
         PetscCall(ResidualsAfter(context.residuals, p->muon, s));
       }
       for (PetscInt l = 0; l < p->n && s == wanted[saved]; l++) {
-        PetscCall(ProblemGetRows(p, l, NULL, W[l][saved][after], &kept));
-        PetscCall(ProblemGetRows(p, l, "estimate", Gj[l][saved][after], &kept));
+        PetscCall(ProblemGetRows(p, l, NULL, W[l][saved][after], NULL));
+        PetscCall(ProblemGetRows(p, l, "estimate", Gj[l][saved][after], NULL));
       }
     }
     if (s == wanted[saved]) saved++;

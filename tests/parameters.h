@@ -1,18 +1,17 @@
-/*
-   Parameters by their keys as numbers: a truth is 0 or 1, one of a few is its place among the names.
-*/
+/* Parameters by their keys, as numbers, too: a truth is 0 or 1, one of a few is its place among the names. */
 #pragma once
 
 #include <petscmuon.h>
 #include <stdlib.h>
+#include <string.h>
 
-static inline PetscErrorCode SetNumber(PetscObject object, const char key[], double value)
+static inline PetscErrorCode CheckParameter(PetscObject object, const char key[], const char expected[])
 {
-  char text[64];
+  char value[64];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, sizeof(text), "%.17g", value));
-  PetscCall(MuonObjectSetParameter(object, key, text));
+  PetscCall(MuonObjectGetParameter(object, key, value, sizeof(value)));
+  PetscCheck(strcmp(value, expected) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s is %s, expected %s", key, value, expected);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -35,35 +34,5 @@ static inline PetscErrorCode GetNumber(PetscObject object, const char key[], con
     PetscCall(PetscStrcmp(text, names[k], &is));
     if (is) *value = (double)k;
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PetscErrorCode GetReal(PetscObject object, const char key[], PetscReal *value)
-{
-  double number = 0;
-
-  PetscFunctionBegin;
-  PetscCall(GetNumber(object, key, NULL, &number));
-  *value = (PetscReal)number;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PetscErrorCode GetInt(PetscObject object, const char key[], PetscInt *value)
-{
-  double number = 0;
-
-  PetscFunctionBegin;
-  PetscCall(GetNumber(object, key, NULL, &number));
-  *value = (PetscInt)number;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PetscErrorCode GetEnum(PetscObject object, const char key[], const char *const names[], int *value)
-{
-  double number = 0;
-
-  PetscFunctionBegin;
-  PetscCall(GetNumber(object, key, names, &number));
-  *value = (int)number;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -60,18 +60,16 @@ static inline PetscErrorCode TestMake(MPI_Comm comm, const char line[], MuonPola
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The steps and the name of the polynomials; none, and svd, where the type does not iterate */
-static inline PetscErrorCode TestGetSteps(MuonPolar polar, PetscInt *steps, const char **name)
+/* The steps; none where the type does not iterate */
+static inline PetscErrorCode TestGetSteps(MuonPolar polar, PetscInt *steps)
 {
   const MuonPolarPolynomials *p = (MuonPolarPolynomials *)polar->data;
 
   PetscFunctionBegin;
   PetscCall(MuonPolarSetUp(polar));
   *steps = 0;
-  if (name != NULL) *name = "svd";
   if (MuonParametersFind((PetscObject)polar, "steps", NULL) == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   *steps = p->steps != PETSC_DETERMINE ? p->steps : (p->known != NULL ? p->known->steps : p->nrows);
-  if (name != NULL) *name = p->known != NULL ? p->known->name : "user";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -485,27 +483,6 @@ static inline PetscErrorCode TestEpsilon(MuonPolar polar, double *eps)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Frobenius norm of H - H^T, where H is A^T Q over the long side of both */
-static inline double TestAsymmetry(int m, int n, const double *A, const double *Q)
-{
-  const int s = m > n ? n : m, l = m > n ? m : n;
-  double    sum = 0.0;
-
-  for (int p = 0; p < s; p++) {
-    for (int q = 0; q < p; q++) {
-      double h = 0.0;
-
-      for (int i = 0; i < l; i++) {
-        const int a = m >= n ? i + p * m : p + i * m, b = m >= n ? i + q * m : q + i * m;
-
-        h += A[a] * Q[b] - A[b] * Q[a];
-      }
-      sum += 2 * h * h;
-    }
-  }
-  return sqrt(sum);
-}
-
 /*
    For the second implementations in numpy: matrix number count and what was made of it go to files in a folder, one line of what they are to
    cases.txt
@@ -540,21 +517,6 @@ static inline PetscErrorCode TestOracleWrite(TestOracle *oracle, const char name
   PetscCall(PetscSNPrintf(path, sizeof(path), "%s/%s%d.%s", oracle->folder, name, oracle->count, suffix));
   file = fopen(path, "wb");
   TestCheck(file != NULL && (bytes == 0 || fwrite(data, bytes, 1, file) == 1) && fclose(file) == 0, "Cannot write %s", path);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PetscErrorCode TestOracleAdd(TestOracle *oracle, size_t count, const double *G, const double *Q, const char format[], ...)
-{
-  va_list args;
-
-  PetscFunctionBegin;
-  if (oracle->list == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(TestOracleWrite(oracle, "G", "f64", G, count * sizeof(*G)));
-  PetscCall(TestOracleWrite(oracle, "Q", "f64", Q, count * sizeof(*Q)));
-  va_start(args, format);
-  vfprintf(oracle->list, format, args);
-  va_end(args);
-  oracle->count++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

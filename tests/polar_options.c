@@ -32,6 +32,9 @@ static const Case cases[] = {
   {"-net_lmo_polar_type gram -net_lmo_polar_coefficients quintic", " gram single quintic 10 steps restarts 6"},
   {"-net_lmo_polar_type gram -net_lmo_polar_gram_restart 1,3,9", " gram single pe105 5 steps restarts 1,3"},
   {"-net_lmo_polar_type gram -net_lmo_polar_gram_restart 0", " gram single pe105 5 steps"},
+  {"-net_lmo_polar_type gram -net_lmo_polar_gram_restart 2,4,40", " gram single pe105 5 steps restarts 2,4"},
+  {"-net_lmo_polar_type gram -net_lmo_polar_steps 4", " gram single pe105 4 steps restarts 2"},
+  {"-net_lmo_polar_type gram -net_lmo_polar_steps 2 -net_lmo_polar_coefficients cubic", " gram single cubic 2 steps"},
   {"-net_lmo_polar_type svdd", "-net_lmo_polar_type: unknown type svdd, expected one of:"},
   {"-net_lmo_polar_type newtonschulz -net_lmo_polar_coefficients keller", "Unknown set keller of option -net_lmo_polar_coefficients, expected one of: kj"},
   {"-net_lmo_polar_type newtonschulz -net_lmo_polar_steps 0", "-net_lmo_polar_steps 0"},
@@ -143,6 +146,33 @@ static PetscErrorCode Flops(MuonPolar polar, MuonLMO lmo, int m, int n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   The operations of five steps on the Gram matrix with a restart after the second: 4 rectangular and 14 square products, all but the last two
+   rectangular ones symmetric, and a sum of squares. Of a square matrix, where that does not pay, they are those of Newton and Schulz and the sum
+*/
+static PetscErrorCode CheckGram(void)
+{
+  static const int shapes[][2] = {{12, 60}, {60, 12}, {20, 700}, {24, 24}};
+  MuonPolar        polar, plain;
+  PetscLogDouble   flops, others;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestMake(PETSC_COMM_WORLD, "type gram precision double", &polar));
+  PetscCall(TestMake(PETSC_COMM_WORLD, "type newtonschulz precision double", &plain));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
+    const int    m = shapes[k][0], n = shapes[k][1];
+    const double s = PetscMin(m, n), l = PetscMax(m, n);
+
+    PetscCall(MuonPolarGetFlops(polar, m, n, &flops));
+    PetscCall(MuonPolarGetFlops(plain, m, n, &others));
+    TestNear("gram", flops, m == n ? others + 2.0 * s * l : 2.0 * s * (s + 1) * l + 2.0 * 2.0 * s * s * l + 14.0 * s * s * (s + 1) + 2.0 * s * l, 0.0);
+    PetscCall(Flops(polar, NULL, m, n));
+  }
+  PetscCall(MuonPolarDestroy(&polar));
+  PetscCall(MuonPolarDestroy(&plain));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What View says in a line */
 static PetscErrorCode CheckText(MuonPolar polar, const char expected[])
 {
@@ -204,6 +234,7 @@ int main(int argc, char **argv)
     SETERRQ(PETSC_COMM_WORLD, PETSC_ERR_USER, "All %d cases are as expected", (int)PETSC_STATIC_ARRAY_LENGTH(cases));
   }
   PetscCall(CheckParameters());
+  PetscCall(CheckGram());
   /* SLEPc starts with the first object that needs it, not before; a program may start and end it on its own, earlier or later */
   PetscCall(SlepcInitialized(&started));
   PetscCheck(!started, PETSC_COMM_SELF, PETSC_ERR_PLIB, "SLEPc has started already");
@@ -258,6 +289,6 @@ int main(int argc, char **argv)
     suffix: cases
     nsize: {{1 2}}
     args: -cases
-    error: All 38 cases are as expected
+    error: All 41 cases are as expected
 
 TEST*/

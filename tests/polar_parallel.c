@@ -39,7 +39,7 @@ static PetscErrorCode CheckArrays(MuonPolar polar, int m, int n)
   PetscCall(PetscMalloc5(m * n, &A, m * n, &F, m * n, &T, m * n, &Q, m * n, &R));
   PetscCall(PetscMalloc3(m * s, &U, n * s, &V, s, &sigma));
   PetscCall(MuonPolarGetPrecision(polar, &precision));
-  PetscCall(TestGetSteps(polar, &steps, NULL));
+  PetscCall(TestGetSteps(polar, &steps));
   /* Singular values 1 ... 0.1 that nothing has rounded to PetscScalar, and the same rounded to binary32 */
   for (int j = 0; j < s; j++) sigma[j] = pow(0.1, s > 1 ? (double)j / (s - 1) : 0.0);
   TestOfValues(m, n, sigma, A);
@@ -168,7 +168,7 @@ static PetscErrorCode CheckScratch(const char type[], int single, int how, int m
   rows = TestRows(how, m, size, rank);
   PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
   PetscCall(TestTune(polar, "type %s precision %s", type, single ? "single" : "double"));
-  PetscCall(TestGetSteps(polar, &steps, NULL));
+  PetscCall(TestGetSteps(polar, &steps));
   PetscCall(TestEpsilon(polar, &eps));
   mpicount_reset();
   PetscCall(MuonPolarApply(polar, G.mat, R.mat, &status));
@@ -297,8 +297,7 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  build:
-    link: internal
+  link: internal
 
   test:
     nsize: {{1 2 3 4 5}}

@@ -194,8 +194,7 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  build:
-    link: internal
+  link: internal
 
   table: suffix | args
     default   |

@@ -97,8 +97,9 @@ int main(int argc, char **argv)
   build:
     requires: double
 
-  table: suffix | nsize | filter
-    1 |   | grep -v scratch
-    2 | 3 | grep -v scratch
+  test:
+    nsize: {{1 3}}
+    filter: grep -v -e Object -e type -e scratch
+    output_file: output/polar_zolotarev_retry_1.out
 
 TEST*/

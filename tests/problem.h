@@ -7,6 +7,7 @@
      storage mat|rows|columns|both|transposed|slices   as the table says, or arrays by rows, by columns, the one and the other, or of the
                               transposes by columns, or ranges of one vector of the worker, of which its second rank has nothing
      single                   arrays are floats
+     complex X                arrays are complex, those of the real problem times exp(i X), and matrices where PETSc's scalars are
      device                   arrays are in the memory of a device, and so are matrices, those of a worker and of the caller too
      apart                    blocks of a layer, by the keys of the optimizer, are layers of their own: arrays of the same memory
      alone                    so are the rows of a rank, for workers that have rows of the same number
@@ -29,6 +30,7 @@
      own                      gradients of matrices and vectors are the caller's, too. No step changes a bit of those, nor their states
      half S                   the routine leaves out the second half of each gradient in step S, once: a debugging library sees that
      unseen                   a third of the entries has no gradient
+     missing N                layers have none in some steps, at some ranks or at all (1), or one of zeros (2)
      zeros                    whole rows, columns and the fifth layer have none, and weights begin as -0
      bad S                    the last rank has a NaN in step S, the first time it is taken, in all layers,
      bad_layer L              or in this one
@@ -58,7 +60,9 @@
 #include <petscmuon/private/petscmuonimpl.h>
 #include <float.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include "fails.h"
 #include "number_common.h"
@@ -161,6 +165,7 @@ typedef struct {
   PetscBool     rows; /* entries of a row, or of a column of the transpose, lie side by side */
   PetscInt      first, count, ld;
   PetscInt      from, room; /* of a slice: where data begins in it, and the entries of data; else 0 */
+  const double *phase;      /* of complex numbers: what real ones are multiplied by; else NULL */
 } ProblemArray;
 
 typedef struct {
@@ -198,8 +203,9 @@ typedef struct Problem {
   ProblemBreaks    breaks, breaking; /* breaking: on this rank, now */
   PetscInt         breakstep, breakrank;
   PetscBool        single, device, apart, alone, zero, badloss, zeros, whole, same, weighted, curvature, routine, unseen, told, entry, own;
-  PetscReal        scale, optimum, shake; /* shake: by how many roundings gradients are changed, by numbers of this seed */
-  PetscInt         noise, seed, bad, badlayer, badsign, huge, fails, overflow, edit, mismatch, half;
+  double           phase[2], side;               /* side: how far weights came off the line of the phase */
+  PetscReal        scale, optimum, angle, shake; /* shake: by how many roundings gradients are changed, by numbers of this seed */
+  PetscInt         noise, seed, bad, badlayer, badsign, huge, fails, overflow, edit, mismatch, half, missing;
   PetscInt         products; /* calls of a device in the last step, */
   double           fetched;  /* and bytes that came from it */
   double (*form)(const struct Problem *, PetscInt layer, PetscInt i, PetscInt j, PetscInt step, double w);
@@ -218,6 +224,7 @@ static const struct {
                       {"bad_sign", 'i', offsetof(Problem, badsign)},
                       {"edit", 'i', offsetof(Problem, edit)},
                       {"half", 'i', offsetof(Problem, half)},
+                      {"missing", 'i', offsetof(Problem, missing)},
                       {"mismatch", 'i', offsetof(Problem, mismatch)},
                       {"overflow", 'i', offsetof(Problem, overflow)},
                       {"huge", 'i', offsetof(Problem, huge)},
@@ -240,7 +247,8 @@ static const struct {
                       {"unseen", 'b', offsetof(Problem, unseen)},
                       {"routine", 'b', offsetof(Problem, routine)},
                       {"scale", 'r', offsetof(Problem, scale)},
-                      {"optimum", 'r', offsetof(Problem, optimum)}};
+                      {"optimum", 'r', offsetof(Problem, optimum)},
+                      {"complex", 'r', offsetof(Problem, angle)}};
 
 /* A multiple of 2^-10 in [-1, 1) */
 static inline double ProblemNumber(PetscInt a, PetscInt b, PetscInt c, PetscInt d)
@@ -261,20 +269,41 @@ static inline PetscBool ProblemHas(const ProblemArray *a, PetscInt i, PetscInt j
   return i >= 0 && i < a->count && at >= 0 && (a->room == 0 || at < a->room) ? PETSC_TRUE : PETSC_FALSE;
 }
 
-static inline double ProblemGet(const ProblemArray *a, PetscInt i, PetscInt j)
+/* What multiplies the phase, and what stands across it */
+static inline double ProblemGetBoth(const ProblemArray *a, PetscInt i, PetscInt j, double *across)
 {
-  const PetscInt at = ProblemAt(a, i, j);
+  const PetscInt at = ProblemAt(a, i, j), parts = a->phase != NULL ? 2 : 1;
+  double         x[2] = {0, 0};
 
-  return a->type == PETSC_FLOAT ? (double)((const float *)a->data)[at] : a->type == PETSC_DOUBLE ? ((const double *)a->data)[at] : (double)PetscRealPart(((const PetscScalar *)a->data)[at]);
+  for (PetscInt k = 0; k < parts; k++) {
+    if (a->type == PETSC_FLOAT) x[k] = (double)((const float *)a->data)[parts * at + k];
+    else if (a->type == PETSC_DOUBLE) x[k] = ((const double *)a->data)[parts * at + k];
+    else x[k] = (double)(k == 0 ? PetscRealPart(((const PetscScalar *)a->data)[at]) : PetscImaginaryPart(((const PetscScalar *)a->data)[at]));
+  }
+  *across = a->phase != NULL ? x[1] * a->phase[0] - x[0] * a->phase[1] : 0;
+  return a->phase != NULL ? x[0] * a->phase[0] + x[1] * a->phase[1] : x[0];
 }
 
+static inline double ProblemGet(const ProblemArray *a, PetscInt i, PetscInt j)
+{
+  double across;
+
+  return ProblemGetBoth(a, i, j, &across);
+}
+
+/* A NaN in one part is enough */
 static inline void ProblemPut(const ProblemArray *a, PetscInt i, PetscInt j, double x)
 {
-  const PetscInt at = ProblemAt(a, i, j);
+  const PetscInt at = ProblemAt(a, i, j), parts = a->phase != NULL ? 2 : 1;
 
-  if (a->type == PETSC_FLOAT) ((float *)a->data)[at] = (float)x;
-  else if (a->type == PETSC_DOUBLE) ((double *)a->data)[at] = x;
-  else ((PetscScalar *)a->data)[at] = (PetscScalar)x;
+  for (PetscInt k = 0; k < parts; k++) {
+    const double part = a->phase == NULL ? x : k == 0 && isnan(x) ? 1 : x * a->phase[k];
+
+    if (a->type == PETSC_FLOAT) ((float *)a->data)[parts * at + k] = (float)part;
+    else if (a->type == PETSC_DOUBLE) ((double *)a->data)[parts * at + k] = part;
+    else if (k == 0) ((PetscScalar *)a->data)[at] = (PetscScalar)part;
+    else ((PetscScalar *)a->data)[at] += (PetscScalar)part * PETSC_i;
+  }
 }
 
 /* Machine epsilon of what moves the layer */
@@ -381,7 +410,7 @@ static inline double ProblemFormula(const Problem *p, PetscInt number, PetscInt 
     const PetscInt worker = p->same ? 0 : r / l->ranks;
     double         one    = p->curvature ? (double)(1 + (e + worker) % 3) / 2 * (w - 2 * ProblemNumber(number, e, worker, 7) * (double)p->optimum) : 0;
 
-    if (p->noise > 0) one += ProblemNumber(number, e, worker, 100 + step) / (double)p->noise;
+    if (p->noise > 0) one += ProblemNumber(number, e, worker, 100 + step % 1000000000) / (double)p->noise;
     if (r % l->ranks != 0 && r > p->first) continue; /* of the same worker */
     g += ProblemWeight(p, r) * one;
     sum += ProblemWeight(p, r);
@@ -429,6 +458,7 @@ static inline PetscErrorCode ProblemSetGradients(Problem *p, PetscInt step)
     const PetscInt      number = p->ready == PROBLEM_READY_REVERSED && last ? k : p->n - 1 - k;
     ProblemLayer *const l      = &p->layer[number];
     const PetscBool     mean   = p->whole && l->ranks > 1 && p->mean == 1 ? PETSC_TRUE : PETSC_FALSE;
+    const PetscInt      none   = (step + number + p->rank) % 3 == 0 || (step + number) % 4 == 0 ? p->missing : 0;
     ProblemArray        g;
     void               *far;
 
@@ -443,12 +473,13 @@ static inline PetscErrorCode ProblemSetGradients(Problem *p, PetscInt step)
         if (mean) x = x * l->ranks + (2 * l->position - l->ranks + 1) * ProblemNumber(number, row, j, step);
         if (step == p->bad && p->zero && (p->badlayer < 0 || p->badlayer == number) && row == 0 && j == 0 && p->rank / l->ranks == (p->size - 1) / l->ranks) x = 0;
         if (step == p->half && 2 * (i * l->shape->n + j) >= g.count * l->shape->n) continue;
-        if (ProblemHas(&g, i, j)) ProblemPut(&g, i, j, p->unseen && (row + j) % 3 == 0 ? 0 : x);
+        if (ProblemHas(&g, i, j)) ProblemPut(&g, i, j, none == 2 || (p->unseen && (row + j) % 3 == 0) ? 0 : x);
       }
     }
     if (step == p->bad && last && p->zero == PETSC_FALSE && p->badloss == PETSC_FALSE && (p->badlayer < 0 || p->badlayer == number) && g.count > 0) ProblemPut(&g, 0, 0, ProblemBad(p));
     if (far != NULL) MuonDeviceGet()->copy((size_t)(g.ld * (g.rows ? g.count : l->shape->n)) * (g.type == PETSC_FLOAT ? sizeof(float) : sizeof(double)), g.data, far);
     PetscCall(ProblemLookAtGradient(p, l, PETSC_FALSE));
+    if (none == 1) PetscCall(MuonLayerSetGradient(l->layer, NULL));
     PetscCall(MuonProgress(p->muon));
     if (p->breaking == PROBLEM_BREAKS_OBJECTIVE && k == p->n / 2) PetscFunctionReturn(PETSC_ERR_USER);
     if (p->ready == PROBLEM_READY_NONE || (p->ready == PROBLEM_READY_MISSING && last && number == 2) || (p->ready == PROBLEM_READY_ODD && number % 2 == 0)) continue;
@@ -498,7 +529,7 @@ static inline PetscErrorCode ProblemCheckSlices(Problem *p, PetscObjectState bef
   PetscCheck(state == p->filled, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The gradient was written to after the routine");
   PetscCall(VecGetLocalSize(p->x, &n));
   PetscCall(VecGetArrayRead(p->x, &x));
-  for (PetscInt e = 0; e < n; e++) sum += PetscRealPart(x[e] * x[e]);
+  for (PetscInt e = 0; e < n; e++) sum += PetscRealPart(PetscConj(x[e]) * x[e]);
   PetscCall(VecRestoreArrayRead(p->x, &x));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)p->x)));
   PetscCall(VecNorm(p->x, NORM_2, &norm));
@@ -537,8 +568,9 @@ static inline PetscErrorCode ProblemScale(ProblemLayer *l, double by)
 }
 
 static inline PetscErrorCode ProblemGatherWeights(Problem *p, MPI_Comm comm, double w[]);
+static inline PetscErrorCode ProblemCheckRows(const Problem *p, PetscInt number, const char what[], const double expected[], double tolerance, const char name[]);
 
-/* On all ranks, before the step and after it: a step of next to no length leaves weights where they were set */
+/* On all ranks, before the step and after it: a step of next to no length leaves weights where they were set; servers have those that they were told of */
 static inline PetscErrorCode ProblemStays(Problem *p, PetscBool after, double **set)
 {
   PetscReal rate;
@@ -549,6 +581,10 @@ static inline PetscErrorCode ProblemStays(Problem *p, PetscBool after, double **
   for (PetscInt k = 0; k < p->n; k++) d += (int)(p->layer[k].shape->m * p->layer[k].shape->n);
   PetscCall(PetscMalloc1(d, &now));
   PetscCall(ProblemGatherWeights(p, p->comm, now));
+  d = 0;
+  for (PetscInt k = 0; k < p->n; d += (int)(p->layer[k].shape->m * p->layer[k].shape->n), k++) {
+    if (p->told && after == PETSC_FALSE) PetscCall(ProblemCheckRows(p, k, "served", now + d, 0, "Weights that were set"));
+  }
   PetscCall(MuonGetLearningRate(p->muon, &rate));
   for (int e = 0; e < d && after && rate < (PetscReal)1e-20; e++) PetscCheck(fabs(now[e] - (*set)[e]) <= 100 * (double)rate, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Weight %d was set to %g, and is %g after a step of no length", e, (*set)[e], now[e]);
   if (after) {
@@ -806,7 +842,8 @@ static inline PetscErrorCode ProblemAddArray(Problem *p, ProblemLayer *l, MPI_Co
   l->weights.rows  = p->storage == PROBLEM_STORAGE_COLUMNS || (p->storage == PROBLEM_STORAGE_BOTH && (l - p->layer) % 2) ? PETSC_FALSE : PETSC_TRUE;
   l->weights.type  = p->single || s->kind == PROBLEM_ARRAY_SINGLE ? PETSC_FLOAT : s->kind == PROBLEM_ARRAY ? PETSC_REAL : PETSC_DOUBLE;
   l->weights.ld    = s->gap + (l->weights.rows ? s->n : l->weights.count);
-  bytes            = (size_t)(l->weights.ld * PetscMax(1, l->weights.rows ? l->weights.count : s->n)) * sizeof(double);
+  l->weights.phase = p->angle < 0 ? NULL : p->phase;
+  bytes            = (size_t)(l->weights.ld * PetscMax(1, l->weights.rows ? l->weights.count : s->n)) * 2 * sizeof(double);
   l->bytes         = bytes;
   PetscCall(PetscCalloc1(bytes, (char **)&l->own));
   if (owngradient || p->device || p->apart) PetscCall(PetscCalloc1(bytes, (char **)&l->g));
@@ -816,6 +853,7 @@ static inline PetscErrorCode ProblemAddArray(Problem *p, ProblemLayer *l, MPI_Co
   PetscCall(MuonLayerArrayInitialize(&array));
   array.comm     = comm;
   array.type     = l->weights.type;
+  array.field    = p->angle < 0 ? MUON_FIELD_REAL : MUON_FIELD_COMPLEX;
   array.rowmajor = l->weights.rows && transposed == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
   array.M        = transposed ? s->n : s->m;
   array.N        = transposed ? s->m : s->n;
@@ -845,7 +883,8 @@ static inline PetscErrorCode ProblemAddLayer(Problem *p, ProblemLayer *l, MPI_Co
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
-  l->weights.type = PETSC_SCALAR;
+  l->weights.type  = PETSC_SCALAR;
+  l->weights.phase = p->angle < 0 ? NULL : p->phase;
   if (p->storage != PROBLEM_STORAGE_MAT || s->kind >= PROBLEM_ARRAY) PetscCall(ProblemAddArray(p, l, comm, owngradient));
   else if (s->kind == PROBLEM_MAT) {
     PetscCall(MatCreate(comm, &l->W));
@@ -924,6 +963,7 @@ static inline PetscErrorCode ProblemAddSlices(Problem *p, MPI_Comm comm)
     PetscCall(MuonGetLayerByName(p->muon, name[l], &p->layer[l].layer));
     PetscCall(ProblemOfVec(p->x, w));
     w->type  = PETSC_SCALAR;
+    w->phase = p->angle < 0 ? NULL : p->phase;
     w->rows  = rows[l];
     w->count = m[l];
     w->ld    = rows[l] ? n[l] : m[l];
@@ -961,7 +1001,7 @@ static inline PetscErrorCode ProblemStart(Problem *p, PetscInt number)
   ProblemLayer *const l    = &p->layer[number];
   const ProblemArray *a    = &l->weights;
   const PetscInt      line = a->rows ? l->shape->n : a->count, lines = a->rows ? a->count : l->shape->n;
-  const ProblemArray  all = {a->data, a->type, PETSC_TRUE, 0, lines, a->ld, 0, 0};
+  const ProblemArray  all = {a->data, a->type, PETSC_TRUE, 0, lines, a->ld, 0, 0, a->phase};
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < lines; k++) {
@@ -984,10 +1024,10 @@ static inline PetscErrorCode ProblemCheckGaps(const Problem *p)
   for (PetscInt number = 0; number < p->n; number++) {
     const ProblemArray *a = &p->layer[number].weights;
     const PetscInt      n = p->layer[number].shape->n, line = a->rows ? n : a->count, lines = a->rows ? a->count : n;
-    const ProblemArray  all = {a->data, a->type, PETSC_TRUE, 0, lines, a->ld, 0, 0};
+    const ProblemArray  all = {a->data, a->type, PETSC_TRUE, 0, lines, a->ld, 0, 0, a->phase};
 
     for (PetscInt k = 0; k < lines; k++) {
-      for (PetscInt e = line; e < a->ld; e++) PetscCheck(ProblemGet(&all, k, e) == PROBLEM_FILL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A gap of layer %s was written to", p->layer[number].shape->name);
+      for (PetscInt e = line; e < a->ld; e++) PetscCheck(fabs(ProblemGet(&all, k, e) - PROBLEM_FILL) <= (a->phase != NULL ? 1e-3 : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "A gap of layer %s was written to", p->layer[number].shape->name);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -1034,6 +1074,7 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
   p->ready     = (ProblemReady)ready;
   p->routine = p->curvature = PETSC_TRUE;
   p->scale = p->optimum = 1;
+  p->angle              = -1;
   p->noise              = 2;
   p->bad = p->badlayer = p->huge = p->fails = p->overflow = p->edit = p->mismatch = p->half = -1;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_mean", &mean, NULL));
@@ -1047,8 +1088,10 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
     else PetscCall(PetscOptionsGetReal(NULL, NULL, key, (PetscReal *)field, NULL));
   }
   PetscCheck(p->device == PETSC_FALSE || (MuonDeviceGet() != NULL && MuonDeviceGet()->start() == NULL), PETSC_COMM_WORLD, PETSC_ERR_SUP, "There is no device");
-  p->mean  = mean == 0 ? p->size : (PetscMPIInt)mean;
-  p->first = p->rank / p->mean * p->mean;
+  p->phase[0] = cos((double)p->angle);
+  p->phase[1] = sin((double)p->angle);
+  p->mean     = mean == 0 ? p->size : (PetscMPIInt)mean;
+  p->first    = p->rank / p->mean * p->mean;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1147,8 +1190,10 @@ static inline PetscErrorCode ProblemGatherWeights(Problem *p, MPI_Comm comm, dou
     const PetscInt      n = p->layer[k].shape->n;
 
     for (PetscInt e = 0; e < a->count * n; e++) {
-      const double x = ProblemHas(a, e / n, e % n) ? ProblemGet(a, e / n, e % n) : 0;
+      double       across = 0;
+      const double x      = ProblemHas(a, e / n, e % n) ? ProblemGetBoth(a, e / n, e % n, &across) : 0;
 
+      p->side = PetscMax(p->side, fabs(across));
       if (ProblemHas(a, e / n, e % n) == PETSC_FALSE) continue;
       memcpy(&bits[at + a->first * n + e], &x, sizeof(x));
       bits[d + at + a->first * n + e] = ~bits[at + a->first * n + e];
@@ -1166,27 +1211,29 @@ static inline PetscInt ProblemRows(const Problem *p, PetscInt number, const char
   return what != NULL && strcmp(what, "full") == 0 ? p->layer[number].shape->m : p->layer[number].weights.count;
 }
 
-/* Weights that are here, by rows, all of them ("full"), what the server has ("served"), or a state; zeros where there is none of it */
+/* Weights that are here, by rows, all of them ("full"), what the server has ("served"), or a state; zeros where there is none of it, which kept, or NULL, says */
 static inline PetscErrorCode ProblemGetRows(const Problem *p, PetscInt number, const char what[], double rows[], PetscBool *kept)
 {
   const ProblemLayer *l = &p->layer[number];
   const PetscInt      n = l->shape->n, m = ProblemRows(p, number, what);
-  ProblemArray        a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m, 0, 0};
+  ProblemArray        a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m, 0, 0, NULL};
   MuonLayerType       type;
+  PetscBool           there;
   Mat                 A;
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetType(l->layer, &type));
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &A));
-  *kept = what == NULL || strcmp(type, MUONLAYERFROZEN) != 0 ? PETSC_TRUE : PETSC_FALSE;
+  there = what == NULL || strcmp(type, MUONLAYERFROZEN) != 0 ? PETSC_TRUE : PETSC_FALSE;
   if (what != NULL && strcmp(what, "full") == 0) {
-    *kept = PETSC_TRUE;
+    there = PETSC_TRUE;
     PetscCall(MuonLayerGetFullWeights(l->layer, A));
-  } else if (what != NULL && *kept) PetscCall(strcmp(what, "served") == 0 ? MuonLayerGetServerWeights(l->layer, A, kept) : MuonGetLayerState(p->muon, l->layer, what, A, kept));
+  } else if (what != NULL && there) PetscCall(strcmp(what, "served") == 0 ? MuonLayerGetServerWeights(l->layer, A, &there) : MuonGetLayerState(p->muon, l->layer, what, A, &there));
   PetscCall(ProblemOfMat(A, &a));
   if (what == NULL) a = l->weights;
-  for (PetscInt e = 0; e < m * n; e++) rows[e] = *kept ? ProblemGet(&a, e / n, e % n) : 0;
+  for (PetscInt e = 0; e < m * n; e++) rows[e] = there ? ProblemGet(&a, e / n, e % n) : 0;
   PetscCall(MatDestroy(&A));
+  if (kept != NULL) *kept = there;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1218,11 +1265,16 @@ static inline PetscErrorCode ProblemCheckRows(const Problem *p, PetscInt number,
 }
 
 /* As these options say and no others */
-static inline PetscErrorCode ProblemCreateWith(Problem *p, const char options[])
+static inline PetscErrorCode ProblemCreateWith(Problem *p, const char format[], ...)
 {
   PetscOptions database;
+  char         options[1024];
+  va_list      args;
 
   PetscFunctionBegin;
+  va_start(args, format);
+  PetscCheck(vsnprintf(options, sizeof(options), format, args) < (int)sizeof(options), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Too many options: %s", options);
+  va_end(args);
   PetscCall(PetscOptionsCreate(&database));
   PetscCall(PetscOptionsPush(database));
   PetscCall(PetscOptionsInsertString(NULL, options));
@@ -1309,6 +1361,16 @@ static inline PetscErrorCode ProblemCheckSame(const Problem *p, const Problem *q
   PetscFunctionBegin;
   PetscCall(ProblemTakeImage(q, &expected));
   PetscCall(ProblemCheckImage(p, &expected, name, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemCheckStep(const Problem *p, PetscInt expected)
+{
+  PetscInt step;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetStepNumber(p->muon, &step));
+  PetscCheck(step == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ", expected %" PetscInt_FMT, step, expected);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -17,21 +17,17 @@ static double Given(const Problem *p, PetscInt layer, PetscInt i, PetscInt j, Pe
 /* One step of a layer from w, without momentum; tie may be DEFAULT */
 static PetscErrorCode Step(const char layer[], const double g[], double w[], int direction, int update, int tie, const char rate[], PetscReal *agreement)
 {
-  char      options[512];
-  PetscBool kept;
-  Problem   p;
+  Problem p;
 
   PetscFunctionBeginUser;
-  PetscCall(
-    PetscSNPrintf(options, sizeof(options),
-                  "-muon_type sign -problem_layers %s -problem_storage rows -problem_setup 0 -lmo_type spectral -lmo_polar_type svd -muon_momentum 0 -muon_exchange_type replicated -muon_learning_rate %s -sign_direction %s -sign_update %s%s%s", layer,
-                  rate, MuonSignDirections[direction], MuonSignUpdates[update], tie != DEFAULT ? " -sign_tie " : "", tie != DEFAULT ? MuonSignTies[tie] : ""));
-  PetscCall(ProblemCreateWith(&p, options));
+  PetscCall(ProblemCreateWith(
+    &p, "-muon_type sign -problem_layers %s -problem_storage rows -problem_setup 0 -lmo_type spectral -lmo_polar_type svd -muon_momentum 0 -muon_exchange_type replicated -muon_learning_rate %s -sign_direction %s -sign_update %s%s%s", layer, rate,
+    MuonSignDirections[direction], MuonSignUpdates[update], tie != DEFAULT ? " -sign_tie " : "", tie != DEFAULT ? MuonSignTies[tie] : ""));
   p.form = Given;
   p.data = g;
   PetscCall(ProblemSetRows(&p, 0, w));
   PetscCall(MuonStep(p.muon));
-  PetscCall(ProblemGetRows(&p, 0, NULL, w, &kept));
+  PetscCall(ProblemGetRows(&p, 0, NULL, w, NULL));
   if (agreement != NULL) PetscCall(MuonSignGetAgreement(p.muon, agreement));
   PetscCall(ProblemDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -154,7 +154,7 @@ int main(int argc, char **argv)
   testset:
     requires: numpy double
     args: -muon_type dense
-    oracle: dense.py
+    oracle: ef21.py
     table: suffix | nsize | args
       # K. Jordan's Muon; with 7 ranks there are more of them than layers
       dense_kj           | {{1 2 3 4 7}} | -muon_nesterov ema -muon_momentum 0.95 -muon_shape_factor kj -muon_weight_decay 0.1
@@ -178,7 +178,7 @@ int main(int argc, char **argv)
       suffix: dense_single
       nsize: {{1 3}}
       args: -muon_downlink_precision single -muon_exchange_type {{layerwise star}} -muon_nesterov ema -muon_layer_gain_type adamw -muon_weight_decay 0.1
-      oracle: dense.py single
+      oracle: ef21.py single
     table: suffix | nsize | args
       dense_clip_replicated | 3 | -muon_clip 0.5 -muon_clip_layers all -muon_exchange_type replicated -muon_layer_gain_type sgd
       dense_clip_worker     | 3 | -muon_momentum_at worker -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_layer_types "gain:adamw,embed:sgd"
@@ -198,7 +198,7 @@ int main(int argc, char **argv)
   # Covariances of full rank, or a null space of one dimension: the eigenvectors are unique
   testset:
     requires: numpy double
-    oracle: dense.py
+    oracle: ef21.py
     args: -muon_type dense -muon_weight_decay 0.1
     testset:
       args: -muon_layer_types "gain:adamw,row:sgd,embed:adamw" -muon_layer_before soap
@@ -221,25 +221,20 @@ int main(int argc, char **argv)
     requires: numpy double
     args: -muon_type dense
     args: -lmo_polar_precision double -problem_scale 1e9 -steps 150 -muon_layer_types "square:lmo,tall:lmo,wide:lmo,*:adamw"
-    table: suffix | nsize | args | oracle
-      dense_preset_kj    | {{1 3}} | -muon_preset kj    | published.py kj
-      dense_preset_torch | {{1 3}} | -muon_preset torch | published.py numpy
-    test:
-      suffix: dense_preset_torch_itself
-      requires: torch double
-      nsize: 2
-      args: -muon_preset torch
-      oracle: published.py torch
+    table: suffix | nsize | requires | args | oracle
+      dense_preset_kj           | {{1 3}} |              | -muon_preset kj    | published.py kj
+      dense_preset_torch        | {{1 3}} |              | -muon_preset torch | published.py numpy
+      dense_preset_torch_itself | 2       | torch double | -muon_preset torch | published.py torch
 
   # What presets distribute changes nothing, with exact polar factors and rows that nobody rounds
   testset:
     requires: numpy double
     args: -muon_type dense
-    oracle: dense.py
+    oracle: ef21.py
     args: -lmo_polar_type svd -muon_learning_rate 0.05
     table: suffix | nsize | args | oracle
       dense_preset_rows     | {{1 2 3}} | -muon_preset {{moonlight motif}} -muon_assembly_precision native |
-      dense_preset_bf16     | {{1 2 3}} | -muon_preset {{moonlight motif}}                                 | dense.py bf16
+      dense_preset_bf16     | {{1 2 3}} | -muon_preset {{moonlight motif}}                                 | ef21.py bf16
       dense_preset_bucketed | {{1 2 3}} | -muon_preset algoperf-bucketed                                   |
 
   testset:

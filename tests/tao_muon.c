@@ -91,33 +91,21 @@ static PetscErrorCode FormResidual(Tao tao, Vec x, Vec r, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetDiagonal(Mat A, PetscScalar value)
-{
-  PetscInt first, last;
-
-  PetscFunctionBeginUser;
-  PetscCall(MatGetOwnershipRange(A, &first, &last));
-  for (PetscInt e = first; e < last; e++) PetscCall(MatSetValue(A, e, e, value, INSERT_VALUES));
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode CreateDiagonal(Vec x, PetscScalar value, Mat *A)
 {
   PetscInt n;
 
   PetscFunctionBeginUser;
   PetscCall(VecGetLocalSize(x, &n));
-  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, n, n, ENTRIES, ENTRIES, 1, NULL, 0, NULL, A));
-  PetscCall(SetDiagonal(*A, value));
+  PetscCall(MatCreateConstantDiagonal(PETSC_COMM_WORLD, n, n, ENTRIES, ENTRIES, value, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode FormJacobian(Tao tao, Vec x, Mat J, Mat Jpre, void *ctx)
 {
   PetscFunctionBeginUser;
-  PetscCall(SetDiagonal(J, 2));
+  PetscCall(MatZeroEntries(J));
+  PetscCall(MatShift(J, 2));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

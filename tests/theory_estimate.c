@@ -1,122 +1,111 @@
 static char help[] = "Estimates of smoothness and noise along a path: exact for an isotropic quadratic, never beyond the true constants, and those that tests/oracle/theory_estimate.py finds on the same path.\n";
 
-#include <petscmuon.h>
-#include <stdio.h>
+#include "problem.h"
 
 enum {
-  M     = 5,
-  N     = 4,
-  STEPS = 12
+  M = 5,
+  N = 4
 };
 
 /* f_j = sum of H_j (W - B_j)^2 / 2 and, with noise, <S, W> with the numbers S of a batch */
 typedef struct {
-  Mat         W;
-  MuonLayer   layer;
-  PetscMPIInt rank;
-  PetscBool   isotropic, noise, ask;
-  PetscInt    batch; /* that was drawn last */
-  FILE       *file;
-} Problem;
+  Problem   p;
+  PetscBool isotropic, noise, ask;
+  PetscInt  batch; /* that was drawn last */
+  FILE     *file;
+} Run;
 
 static PetscReal Number(PetscInt what, PetscInt e, PetscInt batch)
 {
   return PetscSinReal((PetscReal)(1 + what * 37 + e * 11 + batch * 101)) * 2;
 }
 
+static double Gradient(const Problem *p, PetscInt layer, PetscInt i, PetscInt j, PetscInt step, double w)
+{
+  const Run     *run = (const Run *)p->data;
+  const PetscInt e   = i * N + j;
+  const double   h   = run->isotropic ? 1 + p->rank : (double)(3 + Number(p->rank, e, 0));
+
+  return h * (w - (double)Number(10 + p->rank, e, 0)) + (run->noise ? (double)Number(20 + p->rank, e, run->batch) : 0);
+}
+
+/* One line an evaluation: which, the weights, the gradient */
 static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
 {
-  Problem       *p          = (Problem *)ctx;
+  Run           *run        = (Run *)ctx;
   MuonEvaluation evaluation = MUON_EVALUATION_STEP;
-  const char    *name;
-  Mat            G;
-  PetscScalar    w[M * N], g[M * N];
-  PetscInt       rows[M], columns[N];
+  double         w[M * N];
 
   PetscFunctionBegin;
-  if (p->ask) PetscCall(MuonGetEvaluation(muon, &evaluation));
-  if (evaluation != MUON_EVALUATION_AGAIN) p->batch++;
-  *loss = 0;
-  for (PetscInt i = 0; i < M; i++) rows[i] = i;
-  for (PetscInt j = 0; j < N; j++) columns[j] = j;
-  PetscCall(MatGetValues(p->W, M, rows, N, columns, w));
-  for (PetscInt e = 0; e < M * N; e++) {
-    const PetscReal h = p->isotropic ? (PetscReal)(1 + p->rank) : 3 + Number(p->rank, e, 0), d = PetscRealPart(w[e]) - Number(10 + p->rank, e, 0);
-
-    *loss += h * d * d / 2;
-    g[e] = h * d + (p->noise ? Number(20 + p->rank, e, p->batch) : 0);
-  }
-  PetscCall(MuonLayerGetGradient(p->layer, &G));
-  PetscCall(MatSetValues(G, M, rows, N, columns, g, INSERT_VALUES));
-  PetscCall(MatAssemblyBegin(G, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(G, MAT_FINAL_ASSEMBLY));
-  /* One line an evaluation: which, the weights, the gradient */
-  name = evaluation == MUON_EVALUATION_STEP ? "step" : evaluation == MUON_EVALUATION_AGAIN ? "again" : "other";
-  if (p->file != NULL) {
-    fprintf(p->file, "%s", name);
-    for (PetscInt e = 0; e < M * N; e++) fprintf(p->file, " %.17g", (double)PetscRealPart(w[e]));
-    for (PetscInt e = 0; e < M * N; e++) fprintf(p->file, " %.17g", (double)PetscRealPart(g[e]));
-    fprintf(p->file, "\n");
-  }
+  if (run->ask) PetscCall(MuonGetEvaluation(muon, &evaluation));
+  if (evaluation != MUON_EVALUATION_AGAIN) run->batch++;
+  PetscCall(ProblemObjective(muon, loss, &run->p));
+  if (run->file == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ProblemGetRows(&run->p, 0, NULL, w, NULL));
+  fprintf(run->file, "%s", evaluation == MUON_EVALUATION_STEP ? "step" : evaluation == MUON_EVALUATION_AGAIN ? "again" : "other");
+  for (PetscInt e = 0; e < M * N; e++) fprintf(run->file, " %.17g", w[e]);
+  for (PetscInt e = 0; e < M * N; e++) fprintf(run->file, " %.17g", Gradient(&run->p, 0, e / N, e % N, 0, w[e]));
+  fprintf(run->file, "\n");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Of c times the identity between a norm and its dual the constant is c times the largest of ||X||_F^2 / ||X||^2; in the Frobenius norm that is c, along every path */
-static PetscErrorCode CheckIsotropic(const Problem *p, PetscMPIInt size, const MuonTheoryEstimate *e)
+static PetscErrorCode CheckIsotropic(const Run *run, const MuonTheoryEstimate *e)
 {
   PetscReal l = 0, lt = 0;
 
   PetscFunctionBegin;
-  for (PetscInt j = 0; j < size; j++) l += (PetscReal)(1 + j) / size;
-  for (PetscInt j = 0; j < size; j++) lt += (PetscReal)((1 + j) * (1 + j)) / size;
+  for (PetscInt j = 0; j < run->p.size; j++) l += (PetscReal)(1 + j) / run->p.size;
+  for (PetscInt j = 0; j < run->p.size; j++) lt += (PetscReal)((1 + j) * (1 + j)) / run->p.size;
   lt = PetscSqrtReal(lt);
   PetscCheck(PetscAbsReal(e->l - l) <= 1e-6 * l && PetscAbsReal(e->lt - lt) <= 1e-6 * lt, PETSC_COMM_SELF, PETSC_ERR_PLIB, "L is %.12g and Lt %.12g, expected %.12g and %.12g", (double)e->l, (double)e->lt, (double)l, (double)lt);
   PetscCheck(PetscAbsReal(e->l0 - l) <= 1e-6 * l && e->l1 <= 1e-6, PETSC_COMM_SELF, PETSC_ERR_PLIB, "L0 is %.12g and L1 %.12g, expected %.12g and 0", (double)e->l0, (double)e->l1, (double)l);
-  PetscCheck(e->sigma == 0 || p->noise, PETSC_COMM_SELF, PETSC_ERR_PLIB, "sigma is %g, expected 0", (double)e->sigma);
+  PetscCheck(e->sigma == 0 || run->noise, PETSC_COMM_SELF, PETSC_ERR_PLIB, "sigma is %g, expected 0", (double)e->sigma);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  Problem            p                       = {NULL, NULL, 0, PETSC_FALSE, PETSC_FALSE, PETSC_TRUE, 0, NULL};
+  const double       zeros[M * N] = {0};
+  Run                run;
   char               dir[PETSC_MAX_PATH_LEN] = "", path[PETSC_MAX_PATH_LEN];
   PetscReal          factor;
-  PetscMPIInt        size;
   MuonLMO            lmo;
   MuonLMOType        norm;
   MuonTheoryEstimate e;
   Muon               muon;
+  MuonLayer          layer;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscMemzero(&run, sizeof(run)));
+  run.ask = PETSC_TRUE;
   PetscCall(PetscOptionsGetString(NULL, NULL, "-oracle_dir", dir, sizeof(dir), NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-isotropic", &p.isotropic, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-noise", &p.noise, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-ask", &p.ask, NULL));
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &p.rank));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(PetscSNPrintf(path, sizeof(path), "%s/path.%d", dir, p.rank));
-  if (dir[0] != '\0') p.file = fopen(path, "w");
-  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, M, N, NULL, &p.W));
-  PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
-  PetscCall(MuonAddLayer(muon, "w", p.W, &p.layer));
-  PetscCall(MuonSetObjectiveAndGradient(muon, Objective, &p));
-  PetscCall(MuonSetMaxSteps(muon, STEPS));
-  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_CONSTANT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
-  PetscCall(MuonSetFromOptions(muon));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-isotropic", &run.isotropic, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-noise", &run.noise, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-ask", &run.ask, NULL));
+  PetscCall(PetscOptionsInsertString(NULL, "-problem_layers w:5x4 -problem_setup 0 -muon_max_steps 12 -muon_schedule constant"));
+  PetscCall(ProblemCreate(&run.p, 0, 0));
+  muon       = run.p.muon;
+  layer      = run.p.layer[0].layer;
+  run.p.form = Gradient;
+  run.p.data = &run;
+  PetscCall(ProblemSetRows(&run.p, 0, zeros));
+  PetscCall(MuonSetObjectiveAndGradient(muon, Objective, &run));
+  PetscCall(PetscSNPrintf(path, sizeof(path), "%s/path.%d", dir, run.p.rank));
+  if (dir[0] != '\0') run.file = fopen(path, "w");
   PetscCall(MuonSolve(muon));
-  PetscCall(MuonGetTheoryEstimate(muon, p.layer, &e));
-  PetscCheck((e.batches == 1) == (p.ask == PETSC_TRUE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The routine %s", p.ask ? "asked" : "did not ask");
-  if (p.isotropic) PetscCall(CheckIsotropic(&p, size, &e));
-  PetscCall(MuonLayerGetRadiusFactor(p.layer, &factor));
-  PetscCall(MuonLayerGetLMO(p.layer, &lmo));
+  PetscCall(MuonGetTheoryEstimate(muon, layer, &e));
+  PetscCheck((e.batches == 1) == (run.ask == PETSC_TRUE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The routine %s", run.ask ? "asked" : "did not ask");
+  if (run.isotropic) PetscCall(CheckIsotropic(&run, &e));
+  PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(MuonLMOGetType(lmo, &norm));
-  if (p.file != NULL) {
-    fprintf(p.file, "result %d %.17g %.17g %.17g %.17g %.17g %.17g %.17g %s\n", (int)e.samples, (double)e.l, (double)e.lt, (double)e.l0, (double)e.l1, (double)e.fit, (double)e.sigma, (double)factor, norm);
-    fclose(p.file);
+  if (run.file != NULL) {
+    fprintf(run.file, "result %d %.17g %.17g %.17g %.17g %.17g %.17g %.17g %s\n", (int)e.samples, (double)e.l, (double)e.lt, (double)e.l0, (double)e.l1, (double)e.fit, (double)e.sigma, (double)factor, norm);
+    fclose(run.file);
   }
-  PetscCall(MuonDestroy(&muon));
-  PetscCall(MatDestroy(&p.W));
+  PetscCall(ProblemDestroy(&run.p));
   PetscCall(PetscMuonFinalize());
   return 0;
 }

@@ -1,19 +1,6 @@
 static char help[] = "Writes what a theorem makes of constants and compressors, for tests/oracle/theory.py to derive again from the formulas.\n";
 
-#include <petscmuon.h>
-#include <stdio.h>
-
-#define LAYERS 2
-
-/* Nothing is computed here but step sizes */
-static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
-{
-  PetscFunctionBegin;
-  (void)muon;
-  (void)ctx;
-  *loss = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include "problem.h"
 
 static PetscErrorCode Write(FILE *file, Muon muon, const char key[])
 {
@@ -25,11 +12,10 @@ static PetscErrorCode Write(FILE *file, Muon muon, const char key[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode WriteLayer(FILE *file, Muon muon, const char name[])
+static PetscErrorCode WriteLayer(FILE *file, Muon muon, MuonLayer layer, const char name[])
 {
   static const char *const keys[] = {"theory_l", "theory_lt", "theory_l0", "theory_l1", "theory_l0b", "theory_l1max", "theory_sigma", "theory_alpha", "theory_alpha_server", "theory_eta", "scale", "learning_rate", "step"};
   char                     key[128];
-  MuonLayer                layer;
   MuonCompressor           c[2];
   MuonCompressorType       type;
   MuonLMO                  lmo;
@@ -38,7 +24,6 @@ static PetscErrorCode WriteLayer(FILE *file, Muon muon, const char name[])
   PetscBool                ef21;
 
   PetscFunctionBegin;
-  PetscCall(MuonGetLayerByName(muon, name, &layer));
   for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
     PetscCall(PetscSNPrintf(key, sizeof(key), "muon_layer_%s_%s", name, keys[k]));
     PetscCall(Write(file, muon, key));
@@ -62,48 +47,39 @@ static PetscErrorCode WriteLayer(FILE *file, Muon muon, const char name[])
 
 int main(int argc, char **argv)
 {
-  static const char *const keys[]        = {"muon_theory",   "muon_theory_l",   "muon_theory_lt",  "muon_theory_l0",   "muon_theory_l1",    "muon_theory_l0b",          "muon_theory_l1max", "muon_theory_sigma",
-                                            "muon_theory_h", "muon_theory_gap", "muon_theory_eta", "muon_theory_beta", "muon_theory_alpha", "muon_theory_alpha_server", "muon_max_steps",    "muon_momentum"};
-  static const char *const names[LAYERS] = {"a", "b"};
-  const PetscInt           m[LAYERS] = {6, 4}, n[LAYERS] = {5, 9};
+  static const char *const keys[]                  = {"muon_theory",   "muon_theory_l",   "muon_theory_lt",  "muon_theory_l0",   "muon_theory_l1",    "muon_theory_l0b",          "muon_theory_l1max", "muon_theory_sigma",
+                                                      "muon_theory_h", "muon_theory_gap", "muon_theory_eta", "muon_theory_beta", "muon_theory_alpha", "muon_theory_alpha_server", "muon_max_steps",    "muon_momentum"};
   char                     dir[PETSC_MAX_PATH_LEN] = ".", path[PETSC_MAX_PATH_LEN];
-  Mat                      W[LAYERS];
-  FILE                    *file   = NULL;
-  PetscInt                 layers = LAYERS;
+  FILE                    *file                    = NULL;
+  PetscInt                 layers                  = 2;
   PetscReal                bound;
-  PetscMPIInt              rank, size;
   PetscBool                votes;
+  Problem                  p;
   Muon                     muon;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-oracle_dir", dir, sizeof(dir), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-layers", &layers, NULL));
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
-  for (PetscInt l = 0; l < layers; l++) {
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m[l], n[l], NULL, &W[l]));
-    PetscCall(MuonAddLayer(muon, names[l], W[l], NULL));
-  }
-  PetscCall(MuonSetObjectiveAndGradient(muon, Objective, NULL));
-  PetscCall(MuonSetFromOptions(muon));
-  PetscCall(MuonSetUp(muon));
+  PetscCall(PetscOptionsInsertString(NULL, layers == 1 ? "-problem_layers a:6x5" : "-problem_layers a:6x5,b:4x9"));
+  PetscCall(ProblemCreate(&p, 0, 0));
+  muon = p.muon;
   PetscCall(MuonGetTheoryBound(muon, &bound));
   PetscCall(PetscSNPrintf(path, sizeof(path), "%s/rates", dir));
-  if (rank == 0) file = fopen(path, "w");
-  PetscCheck(rank > 0 || file != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);
-  if (file != NULL) fprintf(file, "workers %d\nlayers %d\nbound %.17g\n", size, (int)layers, (double)bound);
+  if (p.rank == 0) file = fopen(path, "w");
+  PetscCheck(p.rank > 0 || file != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);
+  if (file != NULL) fprintf(file, "workers %d\nlayers %d\nbound %.17g\n", p.size, (int)layers, (double)bound);
   for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) PetscCall(Write(file, muon, keys[k]));
   PetscCall(PetscObjectTypeCompare((PetscObject)muon, MUONSIGN, &votes));
   if (votes) PetscCall(Write(file, muon, "sign_update")); /* no other type has it */
-  for (PetscInt l = 0; l < layers; l++) {
-    if (file != NULL) fprintf(file, "%s_size %d %d\n", names[l], (int)m[l], (int)n[l]);
-    PetscCall(WriteLayer(file, muon, names[l]));
+  for (PetscInt l = 0; l < p.n; l++) {
+    const ProblemShape *shape = p.layer[l].shape;
+
+    if (file != NULL) fprintf(file, "%s_size %d %d\n", shape->name, (int)shape->m, (int)shape->n);
+    PetscCall(WriteLayer(file, muon, p.layer[l].layer, shape->name));
   }
   if (file != NULL) fclose(file);
-  PetscCall(MuonDestroy(&muon));
-  for (PetscInt l = 0; l < layers; l++) PetscCall(MatDestroy(&W[l]));
+  PetscCall(ProblemDestroy(&p));
   PetscCall(PetscMuonFinalize());
   return 0;
 }

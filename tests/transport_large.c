@@ -169,6 +169,5 @@ int main(int argc, char **argv)
   link: internal
 
   test:
-    output_file: output/transport_ok.out
 
 TEST*/

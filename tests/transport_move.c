@@ -217,6 +217,5 @@ int main(int argc, char **argv)
 
   test:
     nsize: {{1 2 3 4 5}}
-    output_file: output/transport_ok.out
 
 TEST*/

@@ -20,18 +20,46 @@ static PetscErrorCode AddMat(Muon muon, const char name[], PetscInt m, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows of zeros on the ranks of workers of so many; rows here, or PETSC_DECIDE */
-static PetscErrorCode AddSpread(Problem *p, const char name[], PetscMPIInt ranks, PetscInt rows, PetscInt m, MuonLayer *layer)
+/* m x 2 zeros on the ranks of one color; rows here, or PETSC_DECIDE */
+static PetscErrorCode CreateSpread(PetscMPIInt color, PetscInt rows, PetscInt m, Mat *W)
 {
   MPI_Comm comm;
-  Mat      W;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, p->rank / ranks, p->rank, &comm));
-  PetscCall(MatCreateDense(comm, rows, PETSC_DECIDE, m, 2, NULL, &W));
+  PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, color, 0, &comm));
+  PetscCall(MatCreateDense(comm, rows, PETSC_DECIDE, m, 2, NULL, W));
   PetscCallMPI(MPI_Comm_free(&comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On workers of so many ranks */
+static PetscErrorCode AddSpread(Problem *p, const char name[], PetscMPIInt ranks, PetscInt rows, PetscInt m, MuonLayer *layer)
+{
+  Mat W;
+
+  PetscFunctionBegin;
+  PetscCall(CreateSpread(p->rank / ranks, rows, m, &W));
   PetscCall(MuonAddLayer(p->muon, name, W, layer));
   PetscCall(MatDestroy(&W));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Two of the 6 entries of a vector of all ranks */
+static PetscErrorCode AddRows(Problem *p, PetscInt first)
+{
+  static PetscReal rows[2];
+  MuonLayerArray   array;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerArrayInitialize(&array));
+  array.comm  = PETSC_COMM_WORLD;
+  array.type  = PETSC_REAL;
+  array.M     = 6;
+  array.N     = 1;
+  array.first = first;
+  array.rows  = 2;
+  array.w     = rows;
+  PetscCall(MuonAddLayerArray(p->muon, "more", &array, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -90,7 +118,8 @@ static const struct {
               {"rank_learning_rate", "muon_learning_rate", NULL, "1"},
               {"rank_init", "ef21_init", "zero", "gradient"},
               {"rank_raises", "muon_error_if_not_converged", "false", "true"},
-              {"rank_chunk", "muon_assembly_chunk", NULL, "2"}};
+              {"rank_chunk", "muon_assembly_chunk", NULL, "2"},
+              {"rank_nodes", "muon_node_size", "2", "1"}};
 
 /* What is wrong before the first step */
 static PetscErrorCode Before(Problem *p, const char wrong[])
@@ -99,7 +128,7 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
   MuonExchange    exchange;
   MuonLayer       layer;
   MuonLMO         lmo;
-  Mat             A;
+  Mat             A, B;
   Vec             v;
   PetscBool       kept;
   PetscInt        contexts[8];
@@ -173,65 +202,23 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
   }
   /* Ranks 0 and 1, 2 and 3; for the last one 0 and 3 */
   if (Is(wrong, "workers_mixed")) {
-    PetscMPIInt rank;
-    MPI_Comm    comm;
-    Mat         B;
-
-    PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-    PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank / 2, 0, &comm));
-    PetscCall(MatCreateDense(comm, PETSC_DECIDE, PETSC_DECIDE, 6, 2, NULL, &A));
-    PetscCallMPI(MPI_Comm_free(&comm));
-    PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank % 3 == 0 ? 0 : 1, 0, &comm));
-    PetscCall(MatCreateDense(comm, PETSC_DECIDE, PETSC_DECIDE, 6, 2, NULL, &B));
-    PetscCallMPI(MPI_Comm_free(&comm));
+    PetscCall(CreateSpread(p->rank / 2, PETSC_DECIDE, 6, &A));
+    PetscCall(CreateSpread(p->rank % 3 == 0 ? 0 : 1, PETSC_DECIDE, 6, &B));
     PetscCall(MuonAddLayer(p->muon, "more", last ? B : A, NULL));
     PetscCall(MatDestroy(&B));
   }
+  /* Two ranks and one; or, for those two, another matrix on all ranks is the layer */
   if (Is(wrong, "workers_size") || Is(wrong, "workers_overlap")) {
-    MPI_Comm comm;
-
-    /* Two ranks and one; or, for those two, another matrix on all ranks is the layer */
-    PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, last ? 1 : 0, 0, &comm));
-    PetscCall(MatCreateDense(comm, PETSC_DECIDE, PETSC_DECIDE, 6, 2, NULL, &A));
-    PetscCallMPI(MPI_Comm_free(&comm));
-    if (Is(wrong, "workers_overlap")) {
-      Mat all;
-
-      PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 6, 2, NULL, &all));
-      PetscCall(MuonAddLayer(p->muon, "more", last ? all : A, NULL));
-      PetscCall(MatDestroy(&all));
-    } else PetscCall(MuonAddLayer(p->muon, "more", A, NULL));
+    PetscCall(CreateSpread(last ? 1 : 0, PETSC_DECIDE, 6, &A));
+    PetscCall(CreateSpread(0, PETSC_DECIDE, 6, &B));
+    PetscCall(MuonAddLayer(p->muon, "more", last && Is(wrong, "workers_overlap") ? B : A, NULL));
+    PetscCall(MatDestroy(&B));
   }
-  if (Is(wrong, "workers_rows")) {
-    static double  rows[4];
-    MuonLayerArray array;
-
-    PetscCall(MuonLayerArrayInitialize(&array));
-    array.comm  = PETSC_COMM_WORLD;
-    array.type  = PETSC_DOUBLE;
-    array.M     = 6;
-    array.N     = 1;
-    array.first = last ? 2 : 0;
-    array.rows  = 2;
-    array.w     = rows;
-    PetscCall(MuonAddLayerArray(p->muon, "more", &array, NULL));
-  }
+  if (Is(wrong, "workers_rows")) PetscCall(AddRows(p, last ? 2 : 0));
   if (Is(wrong, "workers_layout")) PetscCall(AddSpread(p, "more", 2, p->rank % 2 == p->rank / 2 ? 4 : 2, 6, NULL));
   if (Is(wrong, "workers_storage")) {
-    static PetscReal rows[2];
-    MuonLayerArray   array;
-
     PetscCall(VecCreateMPI(PETSC_COMM_WORLD, 2, 6, &v));
-    PetscCall(MuonLayerArrayInitialize(&array));
-    array.comm  = PETSC_COMM_WORLD;
-    array.type  = PETSC_REAL;
-    array.M     = 6;
-    array.N     = 1;
-    array.first = 2 * p->rank;
-    array.rows  = 2;
-    array.w     = rows;
-    if (last) PetscCall(MuonAddVecLayer(p->muon, "more", v, NULL));
-    else PetscCall(MuonAddLayerArray(p->muon, "more", &array, NULL));
+    PetscCall(last ? MuonAddVecLayer(p->muon, "more", v, NULL) : AddRows(p, 2 * p->rank));
     PetscCall(VecDestroy(&v));
   }
   /* On the second rank alone: what it has of them is kjna@2 and zagef@3 */
@@ -395,14 +382,12 @@ int main(int argc, char **argv)
     refused = MuonSetUp(p.muon) != PETSC_SUCCESS ? PETSC_TRUE : PETSC_FALSE;
     PetscCall(PetscPopErrorHandler());
     if (refused == PETSC_FALSE) PetscCall(MuonStep(p.muon));
-    PetscCall(ProblemDestroy(&p));
-    PetscCall(PetscFinalize());
-    return 0;
+  } else {
+    if (setup) PetscCall(MuonSetUp(p.muon));
+    PetscCheck(setup == PETSC_FALSE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The set-up sees nothing");
+    PetscCall(MuonStep(p.muon));
+    PetscCall(After(&p, wrong));
   }
-  if (setup) PetscCall(MuonSetUp(p.muon));
-  PetscCheck(setup == PETSC_FALSE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The set-up sees nothing");
-  PetscCall(MuonStep(p.muon));
-  PetscCall(After(&p, wrong));
   PetscCall(ProblemDestroy(&p));
   PetscCall(PetscFinalize());
   return 0;
@@ -498,6 +483,10 @@ int main(int argc, char **argv)
       rank_assembly              |   | !debug | -wrong rank_assembly                                         | The options of the optimizer differ between the ranks: layer more: -muon_layer_more_assembly auto on rank 0 and allgather on rank
       rank_whole                 |   |        | -wrong rank_whole                                            | The options of the optimizer differ between the ranks: layer more: gradient rows on rank 0 and whole on rank
       rank_chunk                 |   | !debug | -wrong rank_chunk                                            | The options of the optimizer differ between the ranks: -muon_assembly_chunk auto on rank 0 and 2 on rank
+      rank_nodes                 | 4 |        | -wrong rank_nodes                                            | -muon_node_size 2 on rank 0 and 1 on rank
+      nodes_divisor              | 4 |        | -muon_node_size 3                                            | -muon_node_size 3: a node has 4 of the optimizer's ranks, expected a divisor of them
+      nodes_rows                 | 4 |        | -muon_node_size 2 -muon_exchange_type rows                   | -muon_node_size with -muon_exchange_type rows
+      nodes_zero                 | 4 |        | -muon_node_size 0                                            | -muon_node_size 0. must be
       chunk                      |   |        | -wrong spread -muon_assembly_chunk {{0 -2}}                  | -muon_assembly_chunk
       warmup                     |   |        | -wrong spread -muon_assembly_warmup {{0 -2}}                 | -muon_assembly_warmup
       step_spread                |   |        | -wrong spread -lmo_type rowsum -muon_layer_bias_ef21_downlink weights -ef21_downlink step | -ef21_downlink step of layer "more": its rows are spread over 3 ranks

@@ -110,6 +110,20 @@ static inline void ContentAllocate(Content *content)
   content->values    = (double *)Allocate((size_t)content->layout.values * 8);
 }
 
+/* Of form the lowest byte is the kind and the next one the parameter */
+static inline void ContentCreate(Content *content, uint32_t layer, uint64_t rows, uint64_t columns, unsigned form, unsigned values, uint64_t count)
+{
+  memset(content, 0, sizeof(*content));
+  content->header.layer     = layer;
+  content->header.kind      = (uint8_t)(form & 255);
+  content->header.parameter = (uint8_t)(form >> 8 & 255);
+  content->header.values    = (uint8_t)(values >= CORPUS_RESIDUALS ? MUON_WIRE_VALUES_NATURAL : values);
+  content->header.count     = count;
+  content->rows             = rows;
+  content->columns          = columns;
+  ContentAllocate(content);
+}
+
 static inline int ContentEqual(const Content *a, const Content *b)
 {
   const MuonWireMessage *g = &a->header, *h = &b->header;
@@ -152,8 +166,8 @@ static inline void ValuesDecode(unsigned values, uint64_t numbers, const unsigne
 }
 
 /*
-   Positions at random: each entry in turn is kept with the probability that makes all choices equally likely. Of form the lowest byte is the kind and the
-   next one the parameter; above are places that are crowded: in every other stretch of 256, in every third of 1000, or 68 or 67 of 100 in every other one of 256,
+   Positions at random: each entry in turn is kept with the probability that makes all choices equally likely. Above kind and parameter
+   form has places that are crowded: in every other stretch of 256, in every third of 1000, or 68 or 67 of 100 in every other one of 256,
    on either side of where they are written in stretches. Values above CORPUS_CYCLE are as many different ones in turn
 */
 #define CORPUS_CROWDED (1u << 20)
@@ -172,15 +186,7 @@ static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows
   const unsigned        cycle  = values / CORPUS_CYCLE;
   uint64_t              kept   = 0, block;
 
-  memset(content, 0, sizeof(*content));
-  content->header.layer     = layer;
-  content->header.kind      = (uint8_t)(form & 255);
-  content->header.parameter = (uint8_t)(form >> 8 & 255);
-  content->header.values    = (uint8_t)(values >= CORPUS_RESIDUALS ? MUON_WIRE_VALUES_NATURAL : values);
-  content->header.count     = count;
-  content->rows             = rows;
-  content->columns          = columns;
-  ContentAllocate(content);
+  ContentCreate(content, layer, rows, columns, form, values, count);
   for (uint64_t k = 0; kept < layout->positions; k++) {
     const uint64_t rest = layout->numbered - k, wanted = count - kept;
 
@@ -280,10 +286,7 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
   content->rows    = rows;
   content->columns = columns;
   if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK || MuonWireMessageUncompressed(&found, rows, columns, &content->header, &content->layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  /*
-     Length and codecs are not proved yet; a layer of the tests is never so large that room for it could be
-     missing
-  */
+  /* Length and codecs are not proved yet; a layer of the tests is never so large that room for it could be missing */
   most = (size_t)MuonWireMessageBytes(header);
   room = (unsigned char *)Allocate(most);
   if (MuonWireMessageExpand(bytes, length, layer, rows, columns, most, room, &from, &content->header) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
@@ -492,10 +495,7 @@ static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
   PacketWrite(packet, CorpusKinds[which].shortest);
 }
 
-/*
-   Opens a packet and decodes every message; contents of the layers say what is expected. The verdict on the
-   whole
-*/
+/* Opens a packet and decodes every message; contents of the layers say what is expected. The verdict on the whole */
 static inline MuonWireResult PacketCheck(const unsigned char *packet, size_t length, const CorpusPacket *expected)
 {
   MuonWireResult       result = MUON_WIRE_OK;

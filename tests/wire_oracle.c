@@ -88,10 +88,7 @@ static void WriteAll(const char folder[])
       Say(cases, &from.content[i], &found);
     }
 
-    /*
-       Flips in the smallest packets and, one in 61, in all; now and then with the checksum that came,
-       else with one that fits
-    */
+    /* Flips in the smallest packets and, one in 61, in all; now and then with the checksum that came, else with one that fits */
     for (size_t bit = 0; bit < 8 * length && which != CORPUS_LONG; bit += length < 200 ? 1 : 61) {
       packet[bit / 8] = (unsigned char)(packet[bit / 8] ^ 1 << bit % 8);
       if (bit % 5 == 0) Mutation(mutations, packet, length, &from, which);
@@ -172,7 +169,6 @@ int main(int argc, char **argv)
   else {
     Check(folder != NULL, "-oracle_dir is missing");
     WriteAll(folder);
-    printf("ok\n");
   }
   return 0;
 }
@@ -182,7 +178,6 @@ int main(int argc, char **argv)
   testset:
     nsize: 0
     link: internal
-    output_file: output/wire_ok.out
     timeoutfactor: 3
 
     table: suffix | oracle

@@ -404,9 +404,10 @@ static PetscErrorCode MuonSVDSolveLAPACK_Private(MuonSVD svd, const MuonArray *A
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(svd->work, &mark));
-  PetscCall(MuonWorkspaceGet(svd->work, l * s * size, &X));
-  PetscCall(MuonWorkspaceGet(svd->work, l * s * size, &L));
-  PetscCall(MuonWorkspaceGet(svd->work, s * s * size, &S));
+  /* zgemv of OpenBLAS 0.3.21 reads one entry behind a matrix */
+  PetscCall(MuonWorkspaceGet(svd->work, (l * s + 1) * size, &X));
+  PetscCall(MuonWorkspaceGet(svd->work, (l * s + 1) * size, &L));
+  PetscCall(MuonWorkspaceGet(svd->work, (s * s + 1) * size, &S));
   PetscCall(MuonWorkspaceGet(svd->work, s * sizeof(PetscReal), &all));
   if (!A->pairs) MuonSVDLoad_Private(A, exponent, (PetscReal *)X);
   else {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <petscmuon.h>
+#include <petscmuon/private/muonpolarimpl.h>
 #include <petsctime.h>
 #include <time.h>
 #include <petscmuoncompat.h>
@@ -192,6 +193,20 @@ static PETSC_UNUSED PetscErrorCode ReadEvent(const char name[], PetscEventPerfIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The polar factor of a layer, and the bytes of an entry in its kernels; bf16 is held against products of singles */
+static PETSC_UNUSED PetscErrorCode GetPolar(MuonLayer layer, MuonPolar *polar, size_t *bytes)
+{
+  MuonLMO            lmo;
+  MuonPolarPrecision precision;
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  PetscCall(MuonLMOGetPolar(lmo, polar));
+  PetscCall(MuonPolarGetPrecision(*polar, &precision));
+  *bytes = precision == MUON_POLAR_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PETSC_UNUSED PetscErrorCode StepOnce(Muon muon)
 {
   MuonConvergedReason reason;
@@ -221,6 +236,23 @@ static PETSC_UNUSED PetscErrorCode FillMat(Mat A, unsigned long long *state)
     a[e % m + e / m * lda] = (PetscScalar)(*state >> 40) / 16777216 - (PetscScalar)0.5;
   }
   PetscCall(MatDenseRestoreArrayWrite(A, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Other numbers in the gradient of each layer */
+static PETSC_UNUSED PetscErrorCode FillGradients(Muon muon, unsigned long long *state)
+{
+  PetscInt  n;
+  MuonLayer layer;
+  Mat       G;
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonGetNumLayers(muon, &n));
+  for (PetscInt l = 0; l < n; l++) {
+    PetscCall(MuonGetLayer(muon, l, &layer));
+    PetscCall(MuonLayerGetGradient(layer, &G));
+    PetscCall(FillMat(G, state));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

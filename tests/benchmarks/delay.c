@@ -15,12 +15,10 @@ static PetscErrorCode Gradient(Muon muon, PetscReal *loss, void *ctx)
   const Task        *task  = (const Task *)ctx;
   unsigned long long state = 1;
   PetscLogDouble     begin, now, last;
-  Mat                G;
 
   PetscFunctionBeginUser;
   PetscCall(PetscTime(&begin));
-  PetscCall(MuonLayerGetGradient(task->layer, &G));
-  PetscCall(FillMat(G, &state));
+  PetscCall(FillGradients(muon, &state));
   *loss = 0;
   for (last = now = begin; now - begin < (PetscLogDouble)task->gradient;) {
     PetscCall(PetscTime(&now));

@@ -267,18 +267,11 @@ typedef struct {
   PetscLogDouble rounds, link, predicted[2];                     /* of the cost model; the last two are seconds, the second with whole trees */
 } Result;
 
-static PetscErrorCode FillGradients(Muon muon, PetscReal *loss, void *ctx)
+static PetscErrorCode Gradient(Muon muon, PetscReal *loss, void *ctx)
 {
-  Task *task = (Task *)ctx;
-
   PetscFunctionBeginUser;
   *loss = 0;
-  for (PetscInt l = 0; l < task->n; l++) {
-    Mat G;
-
-    PetscCall(MuonLayerGetGradient(task->layer[l], &G));
-    PetscCall(FillMat(G, &task->random)); /* whole, also of sharded weights */
-  }
+  PetscCall(FillGradients(muon, &((Task *)ctx)->random)); /* whole, also of sharded weights */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -321,7 +314,7 @@ static PetscErrorCode TaskCreate(const char options[], PetscMPIInt shard, PetscI
     PetscCall(MuonAddLayer(task->muon, name, task->W[l], &task->layer[l]));
     PetscCall(MuonLayerSetWholeGradient(task->layer[l], PETSC_TRUE));
   }
-  PetscCall(MuonSetObjectiveAndGradient(task->muon, FillGradients, task));
+  PetscCall(MuonSetObjectiveAndGradient(task->muon, Gradient, task));
   PetscCall(MuonSetFromOptions(task->muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -179,20 +179,19 @@ static void MeasurePolar(void)
   }
 }
 
-/* Factors of so many matrices of one shape, in one call and one by one; norms included, and what comes out is the same polynomials */
+/* Factors of so many matrices of one shape, 48 at most, in one call and one by one; norms included, and what comes out is the same polynomials */
 static void NewtonSchulzMany(const MuonKernelReal *real, size_t m, size_t n, size_t count, const float *G, float *Q)
 {
-  const size_t d = m * n, s = m < n ? m : n, panels = count * d * real->size, squares = count * s * s * real->size;
-  char        *Y = (char *)Room(0, panels), *result;
+  const void *from[48];
+  void       *to[48];
+  StepNorm    of[48];
 
   for (size_t k = 0; k < count; k++) {
-    int          exponent;
-    const double norm = MuonKernelsGet(MUON_SINGLE, MUON_DEVICE)->Norm(m, n, G + k * d, m, &exponent);
-
-    real->load(m, n, MUON_SINGLE, G + k * d, m, norm, exponent, Y + k * d * real->size, m);
+    from[k] = G + k * m * n;
+    to[k]   = Q + k * m * n;
+    of[k]   = NormOf(m, n, MUON_SINGLE, from[k]);
   }
-  result = NewtonSchulzSteps(real, m, n, count, Y, Room(1, panels), Room(2, squares), Room(3, squares));
-  for (size_t k = 0; k < count; k++) real->store(m, n, 1, result + k * d * real->size, m, MUON_SINGLE, Q + k * d, m);
+  NewtonSchulzBatch(real, m, n, count, of, MUON_SINGLE, from, MUON_SINGLE, to);
 }
 
 static void NewtonSchulzEach(const MuonKernelReal *real, size_t m, size_t n, size_t count, const float *G, float *Q)

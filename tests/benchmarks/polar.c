@@ -4,7 +4,6 @@ static char help[] = "Times every method for the polar factor beside the matrix 
                      "  ./polar -lmo_polar_type zolotarev -lmo_polar_tolerance 0.05\n\n"
                      "-lmo_polar_type adds a row called options with the keys of the command line. With several ranks the rows of each matrix are cut over them.\n\n";
 
-#include <petscmuon/private/muonpolarimpl.h>
 #include <kernels/dense/muonpolarreal.h>
 #include "benchmark_common.h"
 #include "../polar_common.h"

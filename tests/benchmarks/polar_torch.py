@@ -15,11 +15,9 @@ import os
 import sys
 import time
 
-
 def stop(reason):
     print("none", reason)
     sys.exit(0)
-
 
 try:
     import torch
@@ -33,7 +31,6 @@ try:
 except (ImportError, AttributeError):
     stop("%s has no torch.optim.Muon; it came with 2.9" % torch.__version__)
 
-
 def in_single():
     """The same function without the rounding to bfloat16; None where its source no longer says so in one place."""
     source = inspect.getsource(function)
@@ -42,7 +39,6 @@ def in_single():
     names = dict(vars(muon))
     exec(source.replace("torch.bfloat16", "torch.float32"), names)
     return names[function.__name__]
-
 
 def products(m, n, dtype, clock):
     """The best rate of a few sizes, that of the matrix among them."""
@@ -57,17 +53,14 @@ def products(m, n, dtype, clock):
         best = max(best, 2.0 * rows * inner * columns / max(min(times[1:]), 1e-9))
     return best
 
-
 def load(path, m, n):
     with open(path, "rb") as f:
         return torch.frombuffer(bytearray(f.read()), dtype=torch.float32).reshape(n, m).T.contiguous()
-
 
 def save(path, q):
     q = q.to(torch.float32).T.contiguous()
     with open(path, "wb") as f:
         f.write((ctypes.c_char * (4 * q.numel())).from_address(q.data_ptr()))
-
 
 def main():
     m, n, threads, repetitions = (int(word) for word in sys.argv[1:5])
@@ -89,6 +82,5 @@ def main():
                 times.append(clock() - start)
             save(os.path.join(folder, "Q-%s.f32" % name), q)
             print("row", name, "%.6g" % max(rate, products(m, n, dtype, clock)), *("%.6g" % t for t in times), flush=True)
-
 
 main()

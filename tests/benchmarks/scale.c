@@ -27,7 +27,7 @@ static const char *const Axes[]             = {"workers", "ranks of a worker", "
 static const PetscInt    Others[AXES][AXES] = {{0, 1, 12, 128}, {1, 0, 12, 256}, {1, 1, 0, 8}, {1, 1, 1, 0}};
 
 /* The same numbers in the gradients of all runs, other ones in each layer */
-static PetscErrorCode Steps(Muon muon, PetscInt layers, PetscInt steps, PetscLogDouble cost[COSTS])
+static PetscErrorCode Steps(Muon muon, PetscInt steps, PetscLogDouble cost[COSTS])
 {
   MuonTraffic        traffic;
   PetscEventPerfInfo before, after;
@@ -36,15 +36,9 @@ static PetscErrorCode Steps(Muon muon, PetscInt layers, PetscInt steps, PetscLog
   PetscFunctionBeginUser;
   /* The first step allocates and is left out */
   for (PetscInt s = 0; s <= steps; s++) {
-    for (PetscInt l = 0; l < layers; l++) {
-      unsigned long long state = (unsigned long long)l + 1;
-      MuonLayer          layer;
-      Mat                G;
+    unsigned long long state = 1;
 
-      PetscCall(MuonGetLayer(muon, l, &layer));
-      PetscCall(MuonLayerGetGradient(layer, &G));
-      PetscCall(FillMat(G, &state));
-    }
+    PetscCall(FillGradients(muon, &state));
     PetscCall(ReadEvent("MuonStep", &before));
     PetscCall(Now(&start));
     PetscCall(StepOnce(muon));
@@ -82,7 +76,7 @@ static PetscErrorCode Measure(const PetscInt extent[AXES], PetscInt steps, Petsc
     PetscCall(MuonSetUp(muon));
     PetscCall(Now(&cost[SETUP]));
     cost[SETUP] -= start;
-    PetscCall(Steps(muon, extent[LAYERS], steps, cost));
+    PetscCall(Steps(muon, steps, cost));
     PetscCall(MuonDestroy(&muon));
     PetscCall(MatsDestroy(extent[LAYERS], &W));
     PetscCallMPI(MPI_Comm_free(&worker));

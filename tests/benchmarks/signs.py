@@ -14,7 +14,6 @@ import numpy as np
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "share", "petscmuon"))
 from checkpoint import Checkpoint
 
-
 def factors(M):
   """{method: polar factor, or what stands for it}"""
   U, s, V = np.linalg.svd(M, full_matrices=False)
@@ -27,11 +26,9 @@ def factors(M):
       out["cubic %d %s" % (steps, name)] = (U * y) @ V
   return out
 
-
 def shares(M):
   """{method: share of signs that differ}, of the entries that are not zero"""
   return {name: float(np.mean((np.sign(F) != np.sign(M))[M != 0])) for name, F in factors(M).items()}
-
 
 def main(paths):
   print("step,method,mean,least,most")
@@ -43,7 +40,6 @@ def main(paths):
           found.setdefault(method, []).append(share)
     for method, some in found.items():
       print("%d,%s,%.4f,%.4f,%.4f" % (c.step, method, np.mean(some), min(some), max(some)))
-
 
 if __name__ == "__main__":
   main(sys.argv[1:])

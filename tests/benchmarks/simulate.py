@@ -31,7 +31,6 @@ MODEL = ['network/model:CM02', 'network/TCP-gamma:0', 'smpi/simulate-computation
 ALWAYS = ['smpi/allgather:bruck', 'smpi/allgatherv:ring', 'smpi/alltoall:bruck', 'smpi/alltoallv:ring']
 PARTS, WHOLE = ['smpi/bcast:ompi_pipeline', 'smpi/reduce:ompi_pipeline'], ['smpi/bcast:binomial_tree', 'smpi/reduce:binomial']
 
-
 def predict(step, options, ranks, args):
     """Bytes up and down, sums, and {exchange: (seconds, seconds with whole trees)}."""
     text = subprocess.run([step, '-benchmark_model', 'quickstart', '-benchmark_steps', '1', '-muon_view_cost', '-muon_cost_workers', str(ranks), '-muon_cost_entries', '%.0f' % args.entries, '-muon_cost_alpha', str(args.latency),
@@ -41,7 +40,6 @@ def predict(step, options, ranks, args):
     own = text[text.index('its exchanges'):text.index('votes on the signs')]
     rows = re.findall(r'^[ *]+(\w+) +(reduce|gather|allreduce) +\d+ +\S+ +(\S+) +(\S+)$', own, re.M)
     return up, down, sums, {'%s-%s' % row[:2]: (float(row[2]), float(row[3])) for row in rows}
-
 
 def run(command, limit):
     """The seconds that the program prints; NaN where the limit ends it, an error where it fails."""
@@ -56,7 +54,6 @@ def run(command, limit):
     if process.returncode != 0 or found is None:
         sys.exit('%s\n%s' % (' '.join(command), text))
     return float(found.group(1))
-
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -93,7 +90,6 @@ def main():
                             measured = run(shlex.split(args.measure.replace('{ranks}', str(ranks))) + [os.path.join(os.path.dirname(args.step), 'simulate'), way] + sizes, args.limit)
                         text = '%.2f' % (simulated / ways[way][trees]) if simulated == simulated else 'longer than %g s' % args.limit
                         print('%-32s %-30s %6d %10.4g %10.4g %10.4g  %s' % (name, way + (', whole trees' if trees else ''), ranks, ways[way][trees], simulated, measured, text), flush=True)
-
 
 if __name__ == '__main__':
     main()

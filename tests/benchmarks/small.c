@@ -3,7 +3,6 @@ static char help[] = "Microseconds a matrix of a whole step with many small laye
                      "  mpiexec -n 2 ./small -benchmark_layers 9 -benchmark_widths 50 -muon_type ef21 -ef21_compressor qsgd -ef21_server_compressor qsgd\n\n"
                      "The gradient is not timed. The rate is that of products in the precision of the polar factors, of matrices that stay in the caches. Messages are those that a rank sends and receives in a step.\n\n";
 
-#include <petscmuon/private/muonpolarimpl.h>
 #include "benchmark_common.h"
 
 #define REPETITIONS 3
@@ -16,19 +15,16 @@ typedef struct {
 /* Operations of a polar factor over the rate of products of this size, better of before and after the steps */
 static PetscErrorCode MeasureLimit(Muon muon, PetscInt n, PetscReal *limit)
 {
-  MuonLayer          layer;
-  MuonLMO            lmo;
-  MuonPolar          polar;
-  MuonPolarPrecision precision;
-  PetscLogDouble     flops, rate;
+  MuonLayer      layer;
+  MuonPolar      polar;
+  PetscLogDouble flops, rate;
+  size_t         bytes;
 
   PetscFunctionBeginUser;
   PetscCall(MuonGetLayer(muon, 0, &layer));
-  PetscCall(MuonLayerGetLMO(layer, &lmo));
-  PetscCall(MuonLMOGetPolar(lmo, &polar));
-  PetscCall(MuonPolarGetPrecision(polar, &precision));
+  PetscCall(GetPolar(layer, &polar, &bytes));
   PetscCall(MuonPolarGetFlops(polar, n, n, &flops));
-  PetscCall(MeasureProducts(Gemm, precision == MUON_POLAR_PRECISION_DOUBLE ? sizeof(double) : sizeof(float), n, n, n, REPETITIONS, &rate));
+  PetscCall(MeasureProducts(Gemm, bytes, n, n, n, REPETITIONS, &rate));
   *limit = PetscMin(*limit, (PetscReal)(1e6 * flops / rate));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -53,14 +49,7 @@ static PetscErrorCode Measure(PetscInt n, PetscInt layers, PetscInt steps, Cost 
   PetscCall(MeasureLimit(muon, n, &cost->limit));
   /* The first step allocates and is left out. Gradients are other ones in each layer and step */
   for (PetscInt s = -1; s < steps; s++) {
-    for (PetscInt l = 0; l < layers; l++) {
-      MuonLayer layer;
-      Mat       G;
-
-      PetscCall(MuonGetLayer(muon, l, &layer));
-      PetscCall(MuonLayerGetGradient(layer, &G));
-      PetscCall(FillMat(G, &state));
-    }
+    PetscCall(FillGradients(muon, &state));
     PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
     PetscCall(ReadEvent("MuonStep", &before));
     PetscCall(Now(&start));

@@ -6,9 +6,9 @@ static char help[] = "Times the phases of a step beside what the machine can do:
 
 #include "../parameters.h"
 #include <petscmuon/private/muonimpl.h>
-#include <petscmuon/private/muonpolarimpl.h>
 #include "../../tutorials/nanogpt/model.h"
 #include "benchmark_common.h"
+#include <math.h>
 
 #define GEMM_SIZE   1024
 #define REPETITIONS 5
@@ -180,15 +180,15 @@ static PetscErrorCode CreateMuon(const Model *model, Task *task, Muon *muon)
 /* The part of the lines of a matrix's memory with an entry that is kept, where these are anywhere */
 static PetscErrorCode TouchedLines(MuonCompressor c, PetscLogDouble size, PetscLogDouble *part)
 {
-  PetscReal ratio;
+  double    ratio = 0;
   PetscBool sparse;
 
   PetscFunctionBeginUser;
   *part = 1;
   PetscCall(PetscObjectTypeCompareAny((PetscObject)c, &sparse, MUONCOMPRESSORTOPK, MUONCOMPRESSORRANDK, ""));
   if (sparse == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GetReal((PetscObject)c, "compressor_ratio", &ratio));
-  *part = 1 - PetscPowReal(1 - ratio, (PetscReal)(LINE / size));
+  PetscCall(GetNumber((PetscObject)c, "compressor_ratio", NULL, &ratio));
+  *part = 1 - pow(1 - ratio, LINE / size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -200,15 +200,14 @@ static PetscErrorCode TouchedLines(MuonCompressor c, PetscLogDouble size, PetscL
 */
 static PetscErrorCode CountBytes(Muon muon, Task *task, Limits *limits, PetscLogDouble *entries)
 {
-  PetscLogDouble     served = 0, up = 0, down = 0, added = 0, state = sizeof(PetscScalar), touched[2];
-  MuonTraffic        traffic;
-  MuonMomentumAt     at;
-  MuonStatePrecision precision;
-  PetscBool          ef21;
+  PetscLogDouble served = 0, up = 0, down = 0, added = 0, state = sizeof(PetscScalar), touched[2];
+  MuonTraffic    traffic;
+  double         at, precision;
+  PetscBool      ef21;
 
   PetscFunctionBeginUser;
-  PetscCall(GetEnum((PetscObject)muon, "muon_state_precision", MuonStatePrecisions, (int *)&precision));
-  if (precision == MUON_STATE_PRECISION_SINGLE) state = sizeof(float);
+  PetscCall(GetNumber((PetscObject)muon, "muon_state_precision", MuonStatePrecisions, &precision));
+  if (precision == (double)MUON_STATE_PRECISION_SINGLE) state = sizeof(float);
   PetscCall(PetscObjectTypeCompare((PetscObject)muon, MUONEF21, &ef21));
   *entries = 0;
   for (PetscInt i = 0; i < task->n; i++) {
@@ -238,9 +237,9 @@ static PetscErrorCode CountBytes(Muon muon, Task *task, Limits *limits, PetscLog
     }
   }
   PetscCall(MuonGetTraffic(muon, &traffic));
-  PetscCall(GetEnum((PetscObject)muon, "muon_momentum_at", MuonMomentumAts, (int *)&at));
+  PetscCall(GetNumber((PetscObject)muon, "muon_momentum_at", MuonMomentumAts, &at));
   PetscCall(PetscArrayzero(limits->bytes, PHASES));
-  limits->bytes[MOMENTUM]   = (at == MUON_MOMENTUM_AT_WORKER ? sizeof(PetscScalar) + 2 * state : 0) * *entries;
+  limits->bytes[MOMENTUM]   = (at == (double)MUON_MOMENTUM_AT_WORKER ? sizeof(PetscScalar) + 2 * state : 0) * *entries;
   limits->bytes[COMPRESS]   = state * up + sizeof(PetscScalar) * down + 2 * (traffic.up[1] + traffic.down[1]) / 8;
   limits->bytes[DECOMPRESS] = added;
   limits->bytes[EXCHANGE]   = 2 * traffic.mpi;
@@ -324,26 +323,12 @@ static PetscErrorCode MeasureMachine(PetscInt width, size_t bytes, Limits *limit
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes of an entry in the kernels of the polar factors; those of bf16 are held against products of singles */
-static PetscErrorCode GetPolarBytes(const Task *task, size_t *bytes)
-{
-  MuonLMO            lmo;
-  MuonPolar          polar;
-  MuonPolarPrecision precision;
-
-  PetscFunctionBeginUser;
-  PetscCall(MuonLayerGetLMO(task->layer[task->n - 1], &lmo));
-  PetscCall(MuonLMOGetPolar(lmo, &polar));
-  PetscCall(MuonPolarGetPrecision(polar, &precision));
-  *bytes = precision == MUON_POLAR_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Run(const Model *model, PetscInt steps)
 {
   Task           task;
   Muon           muon;
   MuonType       type;
+  MuonPolar      polar;
   Limits         limits;
   PetscLogDouble entries = 0, seconds[PHASES], memory[3], sent[3];
   MuonTraffic    traffic;
@@ -353,7 +338,7 @@ static PetscErrorCode Run(const Model *model, PetscInt steps)
   PetscCall(PetscMemzero(&limits, sizeof(limits)));
   PetscCall(TaskCreate(model, &task));
   PetscCall(CreateMuon(model, &task, &muon));
-  PetscCall(GetPolarBytes(&task, &bytes));
+  PetscCall(GetPolar(task.layer[task.n - 1], &polar, &bytes));
   PetscCall(MeasureMachine(model->shape.width, bytes, &limits));
   PetscCall(TimeSteps(muon, steps, seconds, &limits));
   PetscCall(MeasureMachine(model->shape.width, bytes, &limits));

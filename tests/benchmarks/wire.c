@@ -523,8 +523,7 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  build:
-    link: internal
+  link: internal
 
   # The costs of small matrices, but for those of singular vectors; they do not depend on the machine
   testset:

@@ -12,46 +12,15 @@ import unittest
 
 import numpy as np
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "oracle")]
 sys.dont_write_bytecode = True
 
+import nanogpt  # noqa: E402
 import runs as whole_runs  # noqa: E402
 
 RANKS = 2
-EPSILON, BASE = 1e-8, 1e4  # of tutorials/nanogpt/model.c
 SEED = int(os.environ.get("PETSCMUON_SEED", "1"))
-
-
-def forward(W, tokens, targets, heads):
-  """The network of tutorials/nanogpt/README.md: mean cross entropy of a sequence."""
-  embed, blocks = W[0], (len(W) - 1) // 6
-  T, C = len(tokens), embed.shape[1]
-  D = C // heads
-
-  def norm(x):
-    return x / np.sqrt((x * x).mean(axis=1, keepdims=True) + EPSILON)
-
-  def rotate(x):
-    angle = np.arange(T)[:, None] * BASE ** (-np.arange(D // 2) / (D // 2))
-    first, second = x[:, :D // 2], x[:, D // 2:]
-    return np.hstack((first * np.cos(angle) - second * np.sin(angle), first * np.sin(angle) + second * np.cos(angle)))
-
-  x = embed[tokens]
-  for b in range(blocks):
-    q, k, v, o, up, down = W[1 + 6 * b:7 + 6 * b]
-    n = norm(x)
-    y = np.zeros((T, C))
-    for h in range(heads):
-      part = slice(h * D, (h + 1) * D)
-      score = rotate(n @ q[part].T) @ rotate(n @ k[part].T).T / np.sqrt(D)
-      score[np.triu_indices(T, 1)] = -np.inf
-      weight = np.exp(score - score.max(axis=1, keepdims=True))
-      y[:, part] = weight / weight.sum(axis=1, keepdims=True) @ (n @ v[part].T)
-    x = x + y @ o.T
-    x = x + np.maximum(norm(x) @ up.T, 0) ** 2 @ down.T
-  logits = norm(x) @ embed.T
-  top = logits.max(axis=1, keepdims=True)
-  return (np.log(np.exp(logits - top).sum(axis=1)) + top[:, 0] - logits[np.arange(T), targets]).mean()
 
 
 class WholeRuns(unittest.TestCase):
@@ -76,8 +45,8 @@ class WholeRuns(unittest.TestCase):
     # Blocks of T tokens, the last of every 4 held out; the program's validation is over 4 of these, spread over all
     T, every, count = 16, 4, 4
     held = [start for number, start in enumerate(range(0, len(text) - T, T)) if number % every == every - 1]
-    chosen = [held[i * len(held) // count] for i in range(count)]
-    mean = np.mean([forward(W, text[s:s + T], text[s + 1:s + T + 1], 2) for s in chosen])
+    places = np.array([held[i * len(held) // count] for i in range(count)])[:, None] + np.arange(T)
+    mean = float(nanogpt.model([nanogpt.Node(w.astype(float)) for w in W], text[places], text[places + 1], 2, 0).value[0])
     with open("whole.log") as f:
       said = float(re.search(r"validation loss ([0-9.]+) .*after %d steps" % whole_runs.STEPS, f.read()).group(1))
     # It is said to four places

@@ -1,6 +1,6 @@
 """AdamW of torch on complex numbers, with gradients by its own differentiation, beside the run that tests/muon_complex.c wrote.
 
-torch has lines of rows x columns numbers: h, the target, and the weights before the first step and after each.
+torch has lines of rows x columns numbers: h, the roots of H, the target, and the weights before the first step and after each.
 """
 import os
 import sys

@@ -20,13 +20,11 @@ from subset import subset
 
 NAMES = {'double': wire.DOUBLE, 'single': wire.SINGLE, 'bf16': wire.BF16, 'natural': wire.NATURAL, '2bit': wire.TWOBIT}
 
-
 def fnv1a(name):
     value = 2166136261
     for byte in name.encode():
         value = (value ^ byte) * 16777619 & 0xFFFFFFFF
     return value
-
 
 # ---- Compressing again
 
@@ -41,7 +39,6 @@ def natural(x, word):
         power *= 2
     return math.copysign(min(power, 2.0 ** 127), x)
 
-
 def nearest(x):
     """|x| / 2^a from 1.5 on goes up."""
     x = float(np.float32(x))
@@ -50,11 +47,9 @@ def nearest(x):
     power = 2.0 ** (math.frexp(abs(x))[1] - 1)
     return math.copysign(min(2 * power if abs(x) >= 1.5 * power else power, 2.0 ** 127), x)
 
-
 def truncated(x):
     x = float(np.float32(x))
     return 0.0 if abs(x) < 2.0 ** -126 else math.copysign(2.0 ** (math.frexp(abs(x))[1] - 1), x)
-
 
 def bf16(x):
     """To the nearest multiple of 2^(a - 7), ties to even; round() of Python does just that."""
@@ -63,7 +58,6 @@ def bf16(x):
         return 0.0
     unit = 2.0 ** (math.frexp(x)[1] - 8)
     return round(x / unit) * unit
-
 
 def rounded(codec, values, entries, stream):
     if codec == 0:
@@ -77,15 +71,12 @@ def rounded(codec, values, entries, stream):
         return wire.decode_values(codec, len(singles), wire.encode_values(codec, singles))
     return [natural(x, stream.word(e)) for x, e in zip(values, entries)]
 
-
 def kept(ratio, most):
     return min(most, max(1, math.floor(ratio * most + 1e-9)))
-
 
 def parts(most, entries):
     """The numbers of each block"""
     return [range(first, min(first + entries, most)) for first in range(0, most, entries)]
-
 
 # ---- The formula of the paper
 
@@ -109,7 +100,6 @@ def paper(kind, values, ratio, m, n, bits, quantization, entries):
     if kind in ('topk', 'randk'):
         return sum(kept(ratio, len(part)) for part in parts(m * n, entries)) * (value + (bits if bits >= 0 else math.ceil(math.log2(m * n))))
     raise AssertionError(kind)
-
 
 # ---- What tests/compressor_oracle.c writes
 
@@ -144,7 +134,6 @@ class Written:
         bound = entropy(message)
         assert abs(costs[2] - bound) <= 1e-9 * (bound + 1), 'entropy %.17g, expected %g' % (costs[2], bound)
 
-
 def check_written(program, kind, folder):
     """Checks every message of all cases; returns their number, and the scalar."""
     messages = 0
@@ -162,7 +151,6 @@ def check_written(program, kind, folder):
             sys.exit('%s: %s\n  %s\n  %s' % (program, error, what, line))
         k, messages = k + 1, messages + 1
     return messages, scalar
-
 
 class Case(Written):
     def __init__(self, fields, scalar):
@@ -367,15 +355,12 @@ class Case(Written):
         codec = 1 - self.rounding()
         self.check_alpha(codec * part, 8)
 
-
 Case.coins = [0, 0]
-
 
 def main():
     messages, _ = check_written('compressor.py', Case, sys.argv[1])
     assert messages > 100 and min(Case.coins) > 4, (messages, Case.coins)
     print('compressor.py: %d cases agree' % messages)
-
 
 if __name__ == '__main__':
     main()

@@ -1,8 +1,10 @@
-"""EF21-Muon and classic error feedback a second time, from their definitions and nothing of the C code; Algorithm 3 in the order of the paper.
+"""Muon without compression, EF21-Muon and classic error feedback a second time, from their definitions and nothing of the C code.
 
-    ef21.py DIR              do the run that tests/step_oracle.c wrote into DIR again and compare where it ends
+    ef21.py DIR         do the run that tests/step_oracle.c wrote into DIR again and compare where it ends
+    ef21.py DIR bf16    the same, with what oracles are given rounded to bfloat16 where several ranks assemble it
+    ef21.py DIR single  the same, with new weights rounded to single precision, which all ranks have then
 
-A step s of the library is the worker's half of iteration s - 1 followed by the server's half of iteration s, so N steps end with X^N, W^N, M^{N-1}, G_j^{N-1} and G^{N-1}.
+A step s of the library is the worker's half of iteration s - 1 of Algorithm 3 followed by the server's half of iteration s, so N steps end with X^N, W^N, M^{N-1}, G_j^{N-1} and G^{N-1}.
 
 How close the two must be follows from the problem: the run is repeated with every gradient, momentum and direction multiplied by 1 + a few epsilon, and what that changes is what rounding may change. A run that does
 not forgive this much (a tie broken the other way, a polar factor of a nearly singular matrix) is no test and fails.
@@ -37,7 +39,8 @@ class Settings(dict):
                 except ValueError:
                     self[key] = {'true': True, 'false': False}.get(value, value)
         for way in ('up', 'down'):
-            if self.get(way + '_values') == 'auto':
+            self.setdefault(way + '_type', 'identity')
+            if self.setdefault(way + '_values', 'native') == 'auto':
                 self[way + '_values'] = 'native' if self[way + '_type'] == 'identity' else 'single'
         if self.get('before_beta') == 'auto':
             self['before_beta'] = 0.95 if self['before'] == 'soap' else 0.0
@@ -338,6 +341,12 @@ def rounded(values, x):
     return np.array([bf16(v) for v in x.ravel()]).reshape(x.shape)
 
 
+def to_bf16(x):
+    """Doubles to the nearest number of 8 binary digits, to an even last digit from the middle."""
+    digits, exponent = np.frexp(x)
+    return np.ldexp(np.rint(np.ldexp(digits, 8)), exponent - 8)
+
+
 def assigned(layer, way, x):
     """What arrives of a layer that is not compressed: single where that was asked for, or where a lossy compressor for the others leaves it out."""
     return rounded('single', x) if layer[way + '_values'] == 'single' else x
@@ -400,120 +409,56 @@ def compress_block(layer, name, way, x, seed, step, sender, direction):
     return back(out)
 
 
-# ---- Algorithm 3
+# ---- Steps
 
 def delivered(s, layer, X, W, step):
     """The workers' weights after the message of the server, which keeps none of its own where nothing is compressed."""
     if layer.down_type == 'identity':
         return assigned(layer, 'down', X)
-    return X if layer.steps else W + compress(s.shards, layer, 'down', X - W, s.seed, step, 0, 1)
+    return X if layer.get('steps') else W + compress(s.shards, layer, 'down', X - W, s.seed, step, 0, 1)
 
 
-def ef21(run, shake):
-    s, L, workers = run.all, range(len(run.layers)), range(run.all.workers)
-    at_server = s.momentum_at == 'server'
-    mean = lambda arrays: shake(sum(arrays) / s.workers)
-    active = [i for i in L if run.layers[i].type != 'frozen']
-    types = [Type(s, layer) for layer in run.layers]
-    X, W = [x.copy() for x in run.start], [x.copy() for x in run.start]
-    down = np.zeros(3)
-
-    def gradients(step):
-        each = [shortened(s, run.layers, [run.gradient(j, i, W[i], step, shake) for i in L]) for j in workers]
-        return [[each[j][i] if at_server else penalized(s, run.layers[i], each[j][i], W[i]) for i in L] for j in workers]
-
-    def at_worker(layer, step):
-        return (0.0, 1.0) if at_server else weights(s, layer, step)
-
-    Ms = [0.0] * len(L)
-    M, Gj, G = [[None] * len(L) for j in workers], [[None] * len(L) for j in workers], [None] * len(L)
-    g = gradients(0)
-    for i in active:
-        layer = run.layers[i]
-        for j in workers:
-            if s.ef21_init == 'gradient':
-                M[j][i] = g[j][i]
-                whole = layer.up_values in ('native', 'double') or (layer.up_type == 'identity' and layer.up_values != 'single')
-                Gj[j][i] = g[j][i] if whole else rounded('single', g[j][i])
-            else:
-                M[j][i] = at_worker(layer, 0)[1] * g[j][i]
-                Gj[j][i] = compress(s.shards, layer, 'up', M[j][i], s.seed, 0, j, 0)
-        G[i] = mean([Gj[j][i] for j in workers])
-    for k in range(s.steps):
-        eta = rate(s, k)
-        for i in active:
-            layer = run.layers[i]
-            previous, fresh = (0.0, 1.0) if k == 0 and s.ef21_init == 'gradient' else weights(s, layer, k)
-            Ms[i] = shake(previous * Ms[i] + fresh * penalized(s, layer, G[i], W[i])) if at_server else G[i]
-            X[i] = types[i].step(X[i], Ms[i], eta, shake, penalized(s, layer, G[i], W[i]) if at_server and previous else None)
-            W[i] = delivered(s, layer, X[i], W[i], k)
-            X[i] = W[i] if layer.down_type == 'identity' else X[i]
-            if layer.steps:
-                down = down + types[i].bits
-        if k == s.steps - 1:
-            break
-        g = gradients(k + 1)
-        for i in active:
-            layer, received = run.layers[i], []
-            previous, fresh = at_worker(layer, k + 1)
-            for j in workers:
-                M[j][i] = shake(previous * M[j][i] + fresh * g[j][i])
-                if layer.up_type == 'identity':
-                    Gj[j][i] = assigned(layer, 'up', M[j][i])
-                else:
-                    received.append(compress(s.shards, layer, 'up', M[j][i] - Gj[j][i], s.seed, k + 1, j, 0))
-                    Gj[j][i] = Gj[j][i] + received[-1]
-            G[i] = mean([Gj[j][i] for j in workers]) if layer.up_type == 'identity' else G[i] + mean(received)
-    out = {'dual': sum(type.dual for type in types)}
-    if all(run.layers[i].steps for i in active) and s.exchange != 'replicated':
-        out.update(zip(('paper', 'encoded', 'entropy'), down))
-    for i in L:
-        out[i, 'W', None], out[i, 'X', None], out[i, 'G', None] = W[i], X[i], G[i]
-        for j in workers:
-            out[i, 'M', j], out[i, 'Gj', j] = Ms[i] if at_server else M[j][i], Gj[j][i]
-    return out
+def receive(s, layer, kept, r, T, kind, feedback=None, first=False):
+    """The mean of what comes of T_j from all workers, and what is kept of it: what the server believes, or what messages left out. The first of EF21 may come whole."""
+    sent = []
+    for j in range(s.workers):
+        if layer.up_type == 'identity':
+            sent.append(assigned(layer, 'up', T[j]))
+        elif kind == 'ef21':
+            whole = T[j] if layer.up_values in ('native', 'double') else rounded('single', T[j])
+            sent.append(whole if first else compress(s.shards, layer, 'up', T[j] - kept[j], s.seed, r, j, 0))
+            kept[j] = kept[j] + sent[-1]
+        else:
+            p = T[j] + kept[j]
+            sent.append(compress(s.shards, layer, 'up', p, s.seed, r, j, 0))
+            kept[j] = feedback * (p - sent[-1])
+    return sum(sent) / s.workers
 
 
-# ---- Classic error feedback, and rounds that end a step later
-
-def rounds(run, shake):
+def rounds(run, shake, assembled=lambda u: u, sent_down=lambda W: W):
     """Step k sends the momenta of its gradients, and ends its round; with a delay layers of type lmo end the round that step k - 1 has sent."""
     s, L, workers = run.all, [i for i in range(len(run.layers)) if run.layers[i].type != 'frozen'], range(run.all.workers)
     at_server, ef21 = s.momentum_at == 'server', s.type == 'ef21'
     types = [Type(s, layer) for layer in run.layers]
     X, W = [x.copy() for x in run.start], [x.copy() for x in run.start]
     M = [[0.0] * len(X) for j in workers]
-    kept = [[np.zeros(x.shape) for x in X] for j in workers]  # what a server believes of a worker, or what messages left out
-    G, Ms, change, waiting = [0.0] * len(X), [0.0] * len(X), [0.0] * len(X), [None] * len(X)
+    kept = [[np.zeros(x.shape) for j in workers] for x in X]
+    G, Ms, change, waiting, down = [0.0] * len(X), [0.0] * len(X), [0.0] * len(X), [None] * len(X), np.zeros(3)
 
-    def first(r):
-        return ef21 and s.ef21_init == 'gradient' and r == 0
-
-    def receive(i, r, T):
-        layer, sent = run.layers[i], []
-        for j in workers:
-            if layer.up_type == 'identity':
-                sent.append(assigned(layer, 'up', T[j]))
-            elif ef21:
-                sent.append(T[j] if first(r) else compress(s.shards, layer, 'up', T[j] - kept[j][i], s.seed, r, j, 0))
-                kept[j][i] = kept[j][i] + sent[-1]
-            else:
-                p = T[j] + kept[j][i]
-                sent.append(compress(s.shards, layer, 'up', p, s.seed, r, j, 0))
-                kept[j][i] = s.ef14_feedback * (p - sent[-1])
-        return shake(sum(sent) / s.workers)
-
+    first = lambda r: ef21 and s.ef21_init == 'gradient' and r == 0
     def finish(i, r, came):
         layer = run.layers[i]
         G[i] = came if layer.up_type == 'identity' or not ef21 else G[i] + came
-        u = G[i]
+        u, h = G[i], None
         if at_server:
             previous, fresh = (0.0, 1.0) if first(r) else weights(s, layer, r)
             h = penalized(s, layer, G[i], W[i])
             Ms[i] = shake(previous * Ms[i] + fresh * h)
             u = nesterov(s, h, Ms[i], previous)
         before = X[i]
-        X[i] = types[i].step(before, u, rate(s, r), shake)
+        X[i] = sent_down(types[i].step(before, assembled(u) if layer.type == 'lmo' else u, rate(s, r), shake, h))
+        if layer.get('steps'):
+            down[:] += types[i].bits
         if s.delay_correction and layer.type == 'lmo':
             X[i], change[i] = X[i] + (X[i] - before) - change[i], X[i] - before
         W[i] = delivered(s, layer, X[i], W[i], r)
@@ -533,16 +478,18 @@ def rounds(run, shake):
             if not s.delay or layer.type != 'lmo':
                 ready = waiting[i]
             if ready is not None:
-                ended[i], came[i] = ready[0], receive(i, *ready)
+                ended[i], came[i] = ready[0], shake(receive(s, layer, kept[i], *ready, s.type, s.get('ef14_feedback'), first(ready[0])))
         if at_server and not ef21:
             came = shortened(s, run.layers, came)
         for i, r in ended.items():
             finish(i, r, came[i])
     out = {'dual': sum(type.dual for type in types)}
+    if all(run.layers[i].get('steps') for i in L) and s.exchange != 'replicated' and not s.delay:
+        out.update(zip(('paper', 'encoded', 'entropy'), down))
     for i in L:
         out[i, 'W', None], out[i, 'X', None], out[i, 'G', None] = W[i], X[i], G[i]
         for j in workers:
-            out[i, 'M', j], out[i, 'Gj', j], out[i, 'E', j] = Ms[i] if at_server else M[j][i], kept[j][i], -kept[j][i]
+            out[i, 'M', j], out[i, 'Gj', j], out[i, 'E', j] = Ms[i] if at_server else M[j][i], kept[i][j], -kept[i][j]
     for i in set(range(len(run.layers))) - set(L):
         out[i, 'W', None] = out[i, 'X', None] = run.start[i]
     return out
@@ -573,7 +520,7 @@ def local(run, shake):
     X, W, u, G = [x.copy() for x in run.start], [x.copy() for x in run.start], [0.0] * len(run.start), [0.0] * len(run.start)
     own = [[x.copy() for x in run.start] for j in workers]
     M = [[0.0] * len(run.start) for j in workers]
-    kept = [[np.zeros(x.shape) for x in run.start] for j in workers]
+    kept = [[np.zeros(x.shape) for j in workers] for x in run.start]
     began = [[x.copy() for x in run.start] for j in workers]  # where each worker's round began: elsewhere than the others' where rounds are late
     change, waiting, at = [0.0] * len(run.start), [None] * len(run.start), last_steps(run)
     # Control variates: a worker's own, what the server believes of them, their mean at the server, and what workers know of that
@@ -594,22 +541,13 @@ def local(run, shake):
         for i in L:
             if k % s.local_steps != at[i]:
                 continue
-            layer, sent, went = run.layers[i], [], [shake(began[j][i] - own[j][i]) for j in workers]
+            layer, went = run.layers[i], [shake(began[j][i] - own[j][i]) for j in workers]
             ready, waiting[i] = waiting[i], (r, went)
             if s.delay == 0:
                 ready = r, went
-            for j in workers if ready is not None else []:
-                way = ready[1][j]
-                if s.outer_type == 'dense' or layer.up_type == 'identity':
-                    sent.append(way)
-                elif s.outer_type == 'ef14':
-                    sent.append(compress(s.shards, layer, 'up', way + kept[j][i], s.seed, ready[0], j, 0))
-                    kept[j][i] = s.outer_ef14_feedback * (way + kept[j][i] - sent[-1])
-                else:
-                    kept[j][i] = kept[j][i] + compress(s.shards, layer, 'up', way - kept[j][i], s.seed, ready[0], j, 0)
-                    sent.append(kept[j][i])
             if ready is not None:
-                G[i] = shake(sum(sent) / s.workers)
+                came = shake(receive(s, layer, kept[i], *ready, s.outer_type, s.get('outer_ef14_feedback')))
+                G[i] = G[i] + came if s.outer_type == 'ef21' and layer.up_type != 'identity' else came
                 u[i] = shake(s.outer_momentum * u[i] + G[i])
                 before, X[i] = X[i], X[i] - s.outer_learning_rate * (G[i] + s.outer_momentum * u[i])
                 if s.delay_correction:
@@ -682,8 +620,14 @@ def compare(run, algorithm, least):
 
 
 def main():
-    run = Run(sys.argv[1])
-    compare(run, local if run.all.type == 'local' else ef21 if run.all.type == 'ef21' and not run.all.delay else rounds, run.all.ranks * len(run.layers))
+    run, algorithm = Run(sys.argv[1]), rounds
+    if run.all.type == 'local':
+        algorithm = local
+    elif sys.argv[2:] == ['bf16'] and run.all.workers > 1:
+        algorithm = lambda run, shake: rounds(run, shake, assembled=to_bf16)
+    elif sys.argv[2:] == ['single']:
+        algorithm = lambda run, shake: rounds(run, shake, sent_down=lambda W: rounded('single', W))
+    compare(run, algorithm, run.all.ranks * len(run.layers))
 
 
 if __name__ == '__main__':

@@ -12,11 +12,9 @@ import wire
 
 WIDTHS = {wire.DOUBLE: 64, wire.SINGLE: 32, wire.BF16: 16, wire.NATURAL: 9, wire.CODED: 9}
 
-
 def order0(symbols):
     counts = Counter(symbols).values()
     return sum(k * math.log2(sum(counts) / k) for k in counts)
-
 
 def section(message, x, signs=False):
     if message.values not in (wire.NATURAL, wire.CODED):
@@ -25,7 +23,6 @@ def section(message, x, signs=False):
     if signs:
         return order0(exponents) + len(x)
     return order0(list(zip(np.sign(x), exponents)))
-
 
 def entropy(message):
     m, n, k, x, form = message.rows, message.columns, message.count, message.x, message.form

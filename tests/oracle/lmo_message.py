@@ -15,10 +15,8 @@ from entropy import entropy
 
 FORMS = {'nuclear': wire.TRIPLES, 'l1': wire.SPARSE, 'rowsum': wire.PERROW, 'colsum': wire.PERCOLUMN, 'l21': wire.COLUMNS}
 
-
 def bits(things):
     return 0 if things <= 1 else (things - 1).bit_length()
-
 
 def steepest(norm, G, rowmajor):
     """The dual norm and minus the step, where it is unique or the first largest is taken. Squares of tiny and of huge numbers leave the range"""
@@ -28,12 +26,10 @@ def steepest(norm, G, rowmajor):
     E = ef21.steepest(norm, (G / size).T).T if norm == 'l1' and rowmajor else ef21.steepest(norm, G / size)
     return size * float(np.sum(G / size * E)), E
 
-
 def paper(norm, m, n, count):
     """A magnitude, and a place and a sign for each line that is there; nothing of a step of zero."""
     one = {'nuclear': 32 * (1 + m + n), 'l1': bits(m * n) + 32, 'rowsum': count * (1 + bits(n)) + 32, 'colsum': count * (1 + bits(m)) + 32, 'l21': bits(n) + 32 * (1 + m)}[norm]
     return one if count > 0 else 0
-
 
 def main():
     folder, seen, kinds = sys.argv[1], set(), set()
@@ -89,7 +85,6 @@ def main():
     assert all((norm, indices, False) in seen for norm, indices in (('nuclear', wire.NONE), ('l1', wire.RAW), ('rowsum', wire.RAW), ('colsum', wire.RAW), ('l21', wire.RAW))), sorted(seen)
     assert len(kinds) == 5 * 8 * 2 * 2, len(kinds)
     print('%d messages agree' % len(lines))
-
 
 if __name__ == '__main__':
     try:

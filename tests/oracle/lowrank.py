@@ -14,7 +14,6 @@ import numpy as np
 import wire
 from compressor import NAMES, Written, check_written, kept, natural
 
-
 def gaussian(stream, n, columns):
     """Entry (i, k) by the formula of the man page; stream has the step 2^32 - 1."""
     def entry(e):
@@ -22,14 +21,12 @@ def gaussian(stream, n, columns):
         return math.sqrt(-2 * math.log((w + 1) / 2.0 ** 32)) * math.cos(2 * math.pi * v / 2.0 ** 32)
     return np.array([[entry(k * n + i) for k in range(columns)] for i in range(n)])
 
-
 def fresh(stream, n, columns):
     """The same of a start that is new in each message: entries come in pairs, the cosine and the sine; stream has the step."""
     def entry(e):
         w, v = (stream.word(2 ** 33 + e - e % 2 + k) for k in (0, 1))
         return math.sqrt(-2 * math.log((w + 1) / 2.0 ** 32)) * (math.sin if e % 2 else math.cos)(2 * math.pi * v / 2.0 ** 32)
     return np.array([[entry(k * n + i) for k in range(columns)] for i in range(n)])
-
 
 class Case(Written):
     def __init__(self, fields, scalar):
@@ -215,16 +212,13 @@ class Case(Written):
             assert np.linalg.norm(P @ Q.T - best) <= (2 * dW + norm * dP) * (1 + 2 * sigma[0] / gap) + unit * norm, 'not the best directions of the subspace: %g' % np.linalg.norm(P @ Q.T - best)
         Case.subspaces += 1
 
-
 Case.checked = Case.subspaces = Case.ranges = 0
 Case.damped = {False: 0, True: 0}
-
 
 def main():
     messages, scalar = check_written('lowrank.py', Case, sys.argv[1])
     assert messages > 250 and Case.subspaces > 80 and Case.ranges > 50 and min(Case.damped.values()) > 20 and Case.checked > (3000 if scalar == 'double' else 300), (messages, Case.subspaces, Case.ranges, Case.damped, Case.checked)
     print('lowrank.py: %d messages agree, with %d random entries of factors' % (messages, Case.checked))
-
 
 if __name__ == '__main__':
     main()

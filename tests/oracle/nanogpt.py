@@ -175,16 +175,16 @@ def model(weights, tokens, targets, heads, gpt2):
 
 
 def check(folder, case):
-    def read(suffix, kind):
-        return np.fromfile(os.path.join(folder, f"nanogpt.{case}.{suffix}"), dtype=kind)
+    def read(suffix):
+        return np.fromfile(os.path.join(folder, f"nanogpt.{case}.{suffix}"), dtype="<f8")
 
-    V, C, H, L, T, B, gpt2 = (int(i) for i in read("sizes", "<i8"))
+    V, C, H, L, T, B, gpt2 = (int(i) for i in read("sizes"))
     shapes = [(V, C)] + ([(C, C), (C, C), (C, C), (C, C), (4 * C, C), (C, 4 * C)] + [(C, 1), (C, 1)] * gpt2) * L + [(C, 1), (T, C)] * gpt2
-    loss, epsilon = read("loss", "<f8")
-    tokens, targets = read("tokens", "<i8").reshape(2, B, T)
+    loss, epsilon = read("loss")
+    tokens, targets = read("tokens").astype(int).reshape(2, B, T)
 
     def matrices(suffix):
-        flat, out = read(suffix, "<f8"), []
+        flat, out = read(suffix), []
         for m, n in shapes:
             out.append(flat[: m * n].reshape(n, m).T)
             flat = flat[m * n :]

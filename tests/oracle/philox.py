@@ -6,7 +6,6 @@ KNOWN = [
     ([0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344], [0xa4093822, 0x299f31d0], [0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1]),
 ]
 
-
 def philox(counter, key):
     """The four words of one block."""
     x, k = list(counter), list(key)
@@ -16,7 +15,6 @@ def philox(counter, key):
         x = [high1 ^ x[1] ^ k[0], low1, high0 ^ x[3] ^ k[1], low0]
         k = [(k[0] + 0x9E3779B9) & MASK, (k[1] + 0xBB67AE85) & MASK]
     return x
-
 
 class Stream:
     """The random words of one sender, layer, step and direction."""
@@ -31,7 +29,6 @@ class Stream:
         if block not in self.blocks:
             self.blocks[block] = philox([block] + self.rest, self.key)
         return self.blocks[block][entry & 3]
-
 
 for counter, key, out in KNOWN:
     assert philox(counter, key) == out, 'known answer'

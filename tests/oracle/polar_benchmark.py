@@ -11,26 +11,21 @@ import numpy as np
 
 POLYNOMIALS = {"kj": [(3.4445, -4.7750, 2.0315)] * 5}
 
-
 def newton_schulz_flops(s, l):
     """SYRK of the matrix, SYRK of its Gram matrix, SYMM, five times."""
     return 5 * (s * (s + 1) * l + s * s * (s + 1) + 2 * s * s * l)
-
 
 def newton_schulz_bf16_flops(s, l):
     """The same, and the sum of squares that tells whether the products were made."""
     return newton_schulz_flops(s, l) + 2 * s * l
 
-
 def zolotarev_flops(inverses, lanczos=0):
     """SYRK, the inverses, or what is as dear, SYMM, and in single precision 8 products of a vector with the Gram matrix of the result."""
     return lambda s, l: s * (s + 1) * l + inverses * s**3 + 2 * s * s * l + (lanczos * s * l if s > 1 else 0)
 
-
 def torch_flops(s, l):
     """The same by GEMM alone."""
     return 5 * (4 * s * s * l + 2 * s**3)
-
 
 FLOPS = {
     "kj": newton_schulz_flops, "kj-double": newton_schulz_flops, "kj-bf16": newton_schulz_bf16_flops, "polarexpress": newton_schulz_flops, "polarexpress-bf16": newton_schulz_bf16_flops,
@@ -42,10 +37,8 @@ FLOPS = {
 # As fractions of what is promised: the steps that the matrix needs decide
 DEPENDS = {"qdwh": (0.05, 2.0)}
 
-
 def near(a, b, tolerance, what):
     assert abs(a - b) <= tolerance, f"{what}: {a!r} is not within {tolerance:.1e} of {b!r}"
-
 
 def main():
     folder, ranks, names = sys.argv[1], int(sys.argv[2]), set(sys.argv[3].split(","))
@@ -92,6 +85,5 @@ def main():
                 first = 1.0 if name.endswith("single") else 0.5
                 assert (products, float(row["seconds_best"]), seconds) == (2e9 * first, first, first + 0.125), row
                 assert (q == g).all(), what
-
 
 main()

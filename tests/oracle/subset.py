@@ -1,12 +1,11 @@
 """The positions of a seeded message a second time, from src/wire/README.md.
 
-    subset.py DIR    check the sets that tests/kernels_random.c wrote into DIR
+    subset.py DIR    check the sets that tests/kernels_codec.c wrote into DIR
 """
 import os
 import sys
 
 from philox import MASK, philox
-
 
 def subset(entries, count, seed):
     """The kept entries, increasing."""
@@ -22,7 +21,6 @@ def subset(entries, count, seed):
         taken.add(last if candidate in taken else candidate)
     return sorted(taken if drawn == count else set(range(entries)) - taken)
 
-
 def main():
     checked = 0
     with open(os.path.join(sys.argv[1], 'subset.txt')) as file:
@@ -34,7 +32,6 @@ def main():
             checked += len(expected)
     assert checked > 100000, checked
     print('subset.py: %d positions agree' % checked)
-
 
 if __name__ == '__main__':
     main()

@@ -21,15 +21,12 @@ DOUBLE, SINGLE, BF16, NATURAL, CODED, TWOBIT = range(6)
 CHUNK = 65536
 POLYNOMIAL = 0x82F63B78
 
-
 class Corrupt(Exception):
     pass
-
 
 def refuse_if(condition, reason):
     if condition:
         raise Corrupt(reason)
-
 
 # ---- CRC-32C
 
@@ -41,16 +38,13 @@ def crc_table():
         table.append(byte)
     return table
 
-
 TABLE = crc_table()
-
 
 def crc32c(data):
     register = 0xFFFFFFFF
     for byte in data:
         register = register >> 8 ^ TABLE[(register ^ byte) & 255]
     return register ^ 0xFFFFFFFF
-
 
 # ---- Sections: bit streams are integers, so that none of the C code's shifts and masks appear here
 
@@ -60,18 +54,15 @@ def pack_bits(fields, width):
         stream |= field << (width * i)
     return stream.to_bytes(-(-width * len(fields) // 8), 'little')
 
-
 def unpack_bits(section, width, number):
     stream = int.from_bytes(section, 'little')
     return [stream >> (width * i) & ((1 << width) - 1) for i in range(number)]
-
 
 def index_width(entries):
     width = 1
     while 256 ** width < entries:
         width += 1
     return width
-
 
 class Bits:
     """Fields of a bit stream one after another; what is read must be there"""
@@ -86,7 +77,6 @@ class Bits:
         self.left -= width
         return field
 
-
 def join_bits(fields):
     stream = at = 0
     for field, width in fields:
@@ -94,10 +84,8 @@ def join_bits(fields):
         at += width
     return stream.to_bytes(-(-at // 8), 'little')
 
-
 def log2_up(x):
     return max(x - 1, 0).bit_length()
-
 
 def gap_parameters(length, kept):
     missing = 2 * kept > length
@@ -105,7 +93,6 @@ def gap_parameters(length, kept):
     M = (9 * length + 2 * listed) // (13 * listed) if listed else 1
     w = log2_up(M)
     return missing, listed, M, w, 2 ** w - M
-
 
 def gap_fields(length, kept):
     """kept: the numbers that are kept of 0 ... length - 1"""
@@ -121,7 +108,6 @@ def gap_fields(length, kept):
         elif M > 1:
             fields += [((r + c) // 2, w - 1), ((r + c) % 2, 1)]
     return fields
-
 
 def stretch_fields(length, kept):
     """The same in stretches of 256 numbers, each behind how many it keeps"""
@@ -139,7 +125,6 @@ def stretch_fields(length, kept):
         fields += gap_fields(min(256, length - 256 * s), part)
     return fields
 
-
 def gap_chunk(length, kept):
     """A bitmap where the stream is not shorter, and whether it is one of stretches"""
     counts = [0] * -(-length // 256)
@@ -149,7 +134,6 @@ def gap_chunk(length, kept):
     mode = sum((length * n - len(kept) * size) ** 2 for n, size in zip(counts, sizes)) > 8 * length * len(kept) * (length - len(kept))
     stream = join_bits((stretch_fields if mode else gap_fields)(length, kept))
     return (stream, int(mode)) if len(stream) < -(-length // 8) else (sum(1 << k for k in kept).to_bytes(-(-length // 8), 'little'), 0)
-
 
 def gap_numbers(bits, length, count):
     missing, listed, M, w, c = gap_parameters(length, count)
@@ -167,7 +151,6 @@ def gap_numbers(bits, length, count):
         numbers.append(before)
     return sorted(set(range(length)) - set(numbers)) if missing else numbers
 
-
 def stretch_numbers(bits, length, count):
     before, numbers = 256 * count // length, []
     for first in range(0, length, 256):
@@ -183,7 +166,6 @@ def stretch_numbers(bits, length, count):
     refuse_if(len(numbers) != count, 'counts of stretches')
     return numbers
 
-
 def encode_gaps(entries, positions):
     section = b''
     for first in range(0, entries, CHUNK):
@@ -192,7 +174,6 @@ def encode_gaps(entries, positions):
         chunk, mode = gap_chunk(length, kept)
         section += (write_number(len(kept)) if first + length < entries else b'') + write_number(2 * len(chunk) + mode) + chunk
     return section
-
 
 def decode_gaps(entries, count, data):
     """The positions, and the bytes of the section"""
@@ -215,11 +196,9 @@ def decode_gaps(entries, count, data):
     refuse_if(len(positions) != count, 'count')
     return positions, at
 
-
 def precision(number):
     """Bits of the frequencies of so many codes"""
     return 12 if number <= 126 else 14
-
 
 def frequencies(codes):
     """Of the codes that occur, in increasing order"""
@@ -232,14 +211,11 @@ def frequencies(codes):
     f[most] += scale - sum(f.values())
     return f
 
-
 def lanes(number):
     return 1 if number < 1024 else 4 if number < 32768 else 32
 
-
 def no_code(width, code):
     return width == 9 and code % 256 == 255
-
 
 def encode_chunk(codes, width=9):
     packed = -(-width * len(codes) // 8)
@@ -248,7 +224,6 @@ def encode_chunk(codes, width=9):
         return pack_bits(codes, width)
     coded = code_chunk(codes, f, width=width)
     return coded if len(coded) < packed else pack_bits(codes, width)
-
 
 def code_chunk(codes, f, width=9):
     fields, before, start, F, p = [(len(f), 8)], -1, {}, 0, precision(len(f))
@@ -268,7 +243,6 @@ def code_chunk(codes, f, width=9):
             s //= 65536
         states[i % S] = (s // frequency << p) + start[codes[i]] + s % frequency
     return join_bits(fields) + struct.pack('<%dI' % S, *states) + struct.pack('<%dH' % len(words), *reversed(words))
-
 
 def decode_chunk(number, section, width=9):
     packed = -(-width * number // 8)
@@ -310,14 +284,12 @@ def decode_chunk(number, section, width=9):
     refuse_if(at != len(words) or states != [65536] * S, 'end')
     return codes
 
-
 def encode_codes(codes, width):
     section = b''
     for i in range(0, len(codes), CHUNK):
         chunk = encode_chunk(codes[i:i + CHUNK], width)
         section += write_number(len(chunk)) + chunk
     return section
-
 
 def decode_codes(number, data, width):
     """The codes, and the bytes of the section"""
@@ -329,35 +301,28 @@ def decode_codes(number, data, width):
         at += size
     return codes, at
 
-
 def natural_codes(x):
     mantissas, exponents = np.frexp(np.abs(x))
     assert np.all((x == 0) | (mantissas == 0.5))
     return [0 if value == 0 else 256 * int(value < 0) + int(exponent) - 1 + 127 for value, exponent in zip(x, exponents)]
 
-
 def encode_coded(x):
     return encode_codes(natural_codes(np.asarray(x, dtype=np.float64)), 9)
-
 
 def decode_coded(number, data):
     """The values, and the bytes of the section"""
     codes, used = decode_codes(number, data, 9)
     return natural_values(codes), used
 
-
 def natural_values(codes):
     return np.array([(-1.0) ** (code // 256) * (2.0 ** (code % 256 - 127) if code % 256 else 0.0) for code in codes], dtype=np.float64)
-
 
 def positions_bytes(indices, entries, count):
     return {NONE: 0, BITMAP: -(-entries // 8), RAW: count * index_width(entries)}[indices]
 
-
 def plain_positions(entries, count):
     """The codec of the positions of a plain message"""
     return RAW if positions_bytes(RAW, entries, count) < positions_bytes(BITMAP, entries, count) else BITMAP
-
 
 def encode_positions(indices, entries, positions):
     if indices == GAPS:
@@ -367,7 +332,6 @@ def encode_positions(indices, entries, positions):
         return pack_bits([int(k in kept) for k in range(entries)], 1)
     width = index_width(entries)
     return b''.join(p.to_bytes(width, 'little') for p in positions)
-
 
 def decode_positions(indices, entries, count, section):
     if indices == BITMAP:
@@ -381,7 +345,6 @@ def decode_positions(indices, entries, count, section):
     refuse_if(any(a >= b for a, b in zip(positions, positions[1:])), 'order')
     return positions
 
-
 def entry_bits(length):
     """1 + ceil(log2 length)"""
     width = 0
@@ -389,16 +352,13 @@ def entry_bits(length):
         width += 1
     return 1 + width
 
-
 def decode_entries(length, count, section):
     entries = unpack_bits(section, entry_bits(length), count)
     refuse_if(any(code >= 2 * length for code in entries), 'place')
     return entries
 
-
 def values_bytes(values, number):
     return {DOUBLE: 8 * number, SINGLE: 4 * number, BF16: 2 * number, NATURAL: -(-9 * number // 8), TWOBIT: -(-number // 4) + 4 * -(-number // 64)}[values]
-
 
 def mean_bf16(sizes):
     """Of absolute values, rounded to binary32 and then to bf16, to nearest even, never to infinity"""
@@ -406,7 +366,6 @@ def mean_bf16(sizes):
     bits = int(mean.view(np.uint32))
     low = bits % 65536
     return min(bits // 65536 + (low > 32768 or (low == 32768 and bits // 65536 % 2 == 1)), 0x7F7F)
-
 
 def encode_two_bits(x):
     section = b''
@@ -417,7 +376,6 @@ def encode_two_bits(x):
         section += struct.pack('<HH', mean_bf16(few), mean_bf16(many or few)) + pack_bits([2 * k + (v < 0) for v, k in zip(block, large)], 2)
     return section
 
-
 def decode_two_bits(number, section):
     x, at = [], 0
     for first in range(0, number, 64):
@@ -427,7 +385,6 @@ def decode_two_bits(number, section):
         x += [(-1.0) ** (code % 2) * sizes[code // 2] for code in unpack_bits(section[at + 4:at + 4 + -(-some // 4)], 2, some)]
         at += 4 + -(-some // 4)
     return np.array(x, dtype=np.float64)
-
 
 def encode_values(values, x):
     x = np.asarray(x, dtype=np.float64)
@@ -443,7 +400,6 @@ def encode_values(values, x):
         return b''.join(x.astype('<f4').tobytes()[4 * i + 2:4 * i + 4] for i in range(len(x)))
     return pack_bits(natural_codes(x), 9)
 
-
 def decode_values(values, number, section):
     if values == NATURAL:
         codes = unpack_bits(section, 9, number)
@@ -457,7 +413,6 @@ def decode_values(values, number, section):
     x = np.frombuffer(section, dtype='<f8' if values == DOUBLE else '<f4')
     refuse_if(not np.isfinite(x).all(), 'not finite')
     return x.astype(np.float64)
-
 
 # ---- Messages and packets
 
@@ -520,7 +475,6 @@ class Message:
                 A[at] = -x[0] if code % 2 else x[0]
         return A
 
-
 class Sections:
     """Of a payload: what the positions number, bytes of a seed, how many codes of entries and the length of their lines, how many values and how many of these are greater than 0 or not less"""
 
@@ -559,7 +513,6 @@ class Sections:
         """The first value of each section, and how many it has"""
         return [(sum(self.sections[:k]), number) for k, number in enumerate(self.sections)]
 
-
 def write_number(number):
     """Groups of seven bits, the lowest first, each but the last with 128 added"""
     groups = []
@@ -567,7 +520,6 @@ def write_number(number):
         groups.append(number % 128 + 128)
         number //= 128
     return bytes(groups + [number])
-
 
 def read_number(data, at):
     """The number, and where it ends"""
@@ -580,10 +532,8 @@ def read_number(data, at):
             return number, at + k + 1
     raise Corrupt('large number')
 
-
 def write_header(layer, form, indices, values, parameter, count, size):
     return struct.pack('<IBB', layer, form + 16 * indices, values) + (bytes([parameter]) if form in (BLOCKS, VOTES) else b'') + write_number(count) + write_number(size)
-
 
 def read_header(data):
     """The arguments of write_header(), and how many bytes they take"""
@@ -594,7 +544,6 @@ def read_header(data):
     count, at = read_number(data, 7 if blocks else 6)
     size, at = read_number(data, at)
     return (layer, codes % 16, codes // 16, values, data[6] if blocks else 0, count, size), at
-
 
 def decode_message(data, layer, rows, columns):
     (got, form, indices, values, parameter, count, size), head = read_header(data)
@@ -643,11 +592,9 @@ def decode_message(data, layer, rows, columns):
     refuse_if(np.signbit(x[:parts.scales]).any(), 'scale')
     return Message(layer, rows, columns, form, indices, values, count, positions, x, codes, parameter, seed)
 
-
 def encode_group(layer, parts):
     body = b''.join(part.encode() for part in parts)
     return write_header(layer, GROUP, NONE, 0, 0, len(parts), len(body)) + body
-
 
 def decode_group(data, layer, blocks):
     """The messages of the blocks; blocks gives (layer, rows, columns) of each"""
@@ -656,7 +603,6 @@ def decode_group(data, layer, blocks):
     refuse_if(count != len(blocks), 'number of blocks')
     refuse_if(size != len(data) - head, 'length')
     return [decode_message(piece, *block) for piece, block in zip(pieces_of(data[head:], count), blocks)]
-
 
 def pieces_of(body, number):
     """The bytes of so many messages, which end where the body ends"""
@@ -670,13 +616,11 @@ def pieces_of(body, number):
     refuse_if(body or len(pieces) != number, 'messages')
     return pieces
 
-
 def encode_packet(sender, direction, status, step, messages, body=None, major=3, minor=0, number=None, size=None, magic=b'PMW1'):
     """The arguments behind messages are for packets that break a rule"""
     body = b''.join(m.encode() for m in messages) if body is None else body
     head = magic + struct.pack('<BBBBIIQQ', major, minor, direction, status, sender, len(messages) if number is None else number, step, len(body) if size is None else size)
     return head + struct.pack('<I', crc32c(head + body)) + body
-
 
 def decode_packet(data, sender, direction, step, layers):
     """The status and the messages; layers gives (layer, rows, columns) of each message"""
@@ -691,7 +635,6 @@ def decode_packet(data, sender, direction, step, layers):
     pieces = pieces_of(body, number)
     refuse_if(status == 0 and number != len(layers), 'number of messages')
     return status, [decode_message(piece, *layer) for piece, layer in zip(pieces, layers)]
-
 
 def settled(message):
     """With the shorter of bitmap and raw positions, and plain codecs where the others are not shorter"""
@@ -708,7 +651,6 @@ def settled(message):
             message.values = NATURAL
     return message
 
-
 def compact(message):
     """The same in the codecs that a sender must choose"""
     indices = GAPS if message.indices in (BITMAP, RAW) else LEVELS if message.form == BLOCKS else message.indices
@@ -716,11 +658,9 @@ def compact(message):
     other.indices, other.values = indices, CODED if message.values == NATURAL else message.values
     return settled(other)
 
-
 # ---- What this program gives to the C code
 
 WHOLE = 99
-
 
 def bad_sections():
     """Each breaks one rule: name, 0 for gaps or the width of coded codes, entries (of gaps), count, section"""
@@ -811,11 +751,10 @@ def bad_sections():
     sections.append(('a level behind the last that follows it', 2, 0, 64, write_number(len(chunk)) + chunk))
     return sections
 
-
 def bad_packets():
     """Each breaks one rule of what a payload says; sender 3, direction 0, step 7, one layer F20C3F36: name, rows, columns, packet.
 
-    Headers, lengths and counts are broken by tests/wire_sizes.c and wire_mutation.c.
+    Headers, lengths and counts are broken by tests/wire_messages.c and wire_mutation.c.
     """
     layer = 0xF20C3F36
 
@@ -894,11 +833,9 @@ def bad_packets():
     ]
     return [(name, 2, 4, data) for name, data in small] + [(name, 20, 20, data) for name, data in large]
 
-
 def wrong():
     """Name, width (0 of gaps, WHOLE of a packet), rows or entries, columns or count, bytes of all that is to be refused"""
     return [(name, WHOLE, rows, columns, data) for name, rows, columns, data in bad_packets()] + bad_sections()
-
 
 def write_wrong(folder, program):
     path = os.path.join(folder, 'wrong.txt')
@@ -907,7 +844,6 @@ def write_wrong(folder, program):
             file.write('%s %d %d %d %s\n' % (name.replace(' ', '_'), width, rows, columns, data.hex() or '-'))
     done = subprocess.run([program, '-wrong', path], stdout=subprocess.PIPE, check=True)
     assert done.stdout == b'%d refused\n' % len(wrong()), done.stdout
-
 
 # ---- What the C code gives to this program
 
@@ -980,7 +916,6 @@ def check(folder):
             continue
         raise AssertionError('accepted: ' + name)
 
-
 def main():
     if len(sys.argv) == 4 and sys.argv[2] == '--wrong':
         write_wrong(sys.argv[1], sys.argv[3])
@@ -988,7 +923,6 @@ def main():
         check(sys.argv[1])
     else:
         sys.exit(__doc__)
-
 
 if __name__ == '__main__':
     main()

@@ -46,18 +46,10 @@ class Recovery(science.Tests, unittest.TestCase):
     # Nothing is left; a line that was cut off and one that is damaged are made again, and no others
     STARTED.clear()
     self.assertEqual((self.run_it()[0], STARTED), (report, []))
-    path = os.path.join("store", "recovery.csv")
-    with open(path) as f:
-      lines = f.read().splitlines(True)
-    lines[-2] = lines[-2].replace(",7,", ",x,")
-    with open(path, "w") as f:
-      f.write("".join(lines)[:-5])
-    again, err = self.run_it()
+    again, err = self.again(lambda lines: lines[:-2] + [lines[-2].replace(",7,", ",x,"), lines[-1][:-5]])
     self.assertEqual((again, len(STARTED), err.count("damaged")), (report, 2, 2))
     # What is missing is named; what recovered nothing with more measurements is known
-    with open(path, "w") as f:
-      f.write("".join(line for line in lines if "lmvm" not in line and not ("nuclear -muon_l" in line and ",1,,," in line and "-recovery_measurements 124" not in line)))
-    report, _ = self.run_it("--report")
+    report, _ = self.again(lambda lines: [line for line in lines if "lmvm" not in line and not ("nuclear -muon_l" in line and ",1,,," in line and "-recovery_measurements 124" not in line)], "--report")
     self.assertIn("- L-BFGS of TAO, `lmvm`, rank 1: 124, 99, 78, 62, 50\n", report)
     self.assertIn("| Muon, nuclear | 0.001 | (0), (0), (0), (0), 0 of 3 | above 124 |", report)
 

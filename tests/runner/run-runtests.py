@@ -208,11 +208,15 @@ class Running(unittest.TestCase):
     self.runner.end()
     self.folder.cleanup()
 
-  def outcome(self, script, **keys):
-    name = os.path.join(self.build, "tests", "p")
+  def write(self, name, script):
+    name = os.path.join(self.build, name)
     with open(name, "w") as f:
       f.write("#!/bin/sh\n" + script + "\n")
     os.chmod(name, 0o755)
+    return name
+
+  def outcome(self, script, **keys):
+    self.write("tests/p", script)
     test = runtests.Test("p_1", "", "tests/p.c", dict({"nsize": "0"}, **keys), "tests/output/no-such-output.out", "output_file" in keys)
     return self.runner.run(test)
 
@@ -225,11 +229,7 @@ class Running(unittest.TestCase):
     self.assertEqual(self.runner.run(test)[0], "fail")
 
   def test_stale_program(self):
-    make, good, bad = (os.path.join(self.build, name) for name in ("make", "good", "bad"))
-    for name, script in ((make, 'for target; do :; done\ncase $target in */bad) exit 2;; esac'), (good, ""), (bad, "")):
-      with open(name, "w") as f:
-        f.write("#!/bin/sh\n" + script + "\n")
-      os.chmod(name, 0o755)
+    make, good, bad = self.write("make", "for target; do :; done\ncase $target in */bad) exit 2;; esac"), self.write("good", ""), self.write("bad", "")
     runtests.drop_stale_programs([make], [good, bad], dict(os.environ))
     self.assertTrue(os.path.exists(good))
     self.assertFalse(os.path.exists(bad))
@@ -274,9 +274,7 @@ class Running(unittest.TestCase):
 
   def test_together(self):
     # A program that runs its cases as tests/runner/main.c does: the second fails where it is not alone, the third always
-    name = os.path.join(self.build, "tests", "p")
-    with open(name, "w") as f:
-      f.write("""#!/bin/sh
+    self.write("tests/p", """
 if [ -z "${MUON_TEST_CASES:-}" ]; then
   [ "$1" != third ]
   exit
@@ -287,7 +285,6 @@ while read -r folder && read -r arg && read -r end; do
   [ "$arg" = first ] || echo "Option left: name:-foo" >> "$folder/.rank.0.out"
 done < "$MUON_TEST_CASES"
 """)
-    os.chmod(name, 0o755)
     tests = [runtests.Test("p_" + arg, "", "tests/p.c", {"nsize": "0", "args": arg}, "tests/output/no-such-output.out") for arg in ("first", "second", "third")]
     found = self.runner.run_together(tests)
     self.assertEqual([found.get(test) for test in tests], [("pass", []), None, None])
@@ -295,16 +292,13 @@ done < "$MUON_TEST_CASES"
 
   def test_failing_together(self):
     # The second case says something else, the third does not fail, and then the start ends
-    name = os.path.join(self.build, "tests", "p")
-    with open(name, "w") as f:
-      f.write("""#!/bin/sh
+    self.write("tests/p", """
 while read -r folder && read -r text && read -r status && read -r end; do
   echo "$text" > "$folder/.rank.0.text"
   echo "$status" > "$folder/.rank.0.status"
   [ "$status$MUON_TEST_ERRORS" = 11 ] || exit 1
 done < "$MUON_TEST_CASES"
 """)
-    os.chmod(name, 0o755)
     make = lambda args: runtests.Test("p_" + args, "", "tests/p.c", {"nsize": "0", "args": args, "error": "is bad"}, "tests/output/no-such-output.out")
     tests = [make("'ratio is bad' 1"), make("'ratio is good' 1"), make("'ratio is  bad' 1"), make("'ratio is bad' 0"), make("'ratio is bad' 1")]
     found = self.runner.run_together(tests)
