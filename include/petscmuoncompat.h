@@ -30,6 +30,8 @@ static inline PetscErrorCode MuonMatDenseCUDA(Mat A, const char name[], PetscSca
 
   PetscFunctionBegin;
   *memtype = PETSC_MEMTYPE_HOST;
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &host));
+  if (host) PetscFunctionReturn(PETSC_SUCCESS); /* of most small matrices, where the search for a local one would take longer */
   PetscCall(MatDenseGetLocalMatrix(A, &here));
   PetscCall(PetscObjectTypeCompare((PetscObject)here, MATSEQDENSE, &host));
   if (host) PetscFunctionReturn(PETSC_SUCCESS);

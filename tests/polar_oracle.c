@@ -202,7 +202,7 @@ int main(int argc, char **argv)
 
   testset:
     oracle: polar.py
-    args: -shapes 1x1,1x9,9x1,2x2,24x24,16x40,40x16,33x32,20x110
+    args: -shapes 1x1,1x9,9x1,2x2,24x24,16x40,40x16,33x32,45x52,20x110
     args: -kinds gaussian,harmonic,geometric,mild,deficient,outlier,flat,zero,diagonal:gaussian,diagonal:harmonic,diagonal:geometric,diagonal:mild,diagonal:deficient,diagonal:outlier
 
     table: suffix | args

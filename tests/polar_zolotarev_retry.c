@@ -44,7 +44,7 @@ static PetscErrorCode Factor(const char settings[], PetscBool show, int m, int n
 
 int main(int argc, char **argv)
 {
-  const int   m = 40, n = 24;
+  const int   m = 104, n = 97; /* too large for the kernels that do without the BLAS */
   double     *A, *Q, *R, *U, *V, *sigma;
   PetscMPIInt size;
   int         rank = 0;

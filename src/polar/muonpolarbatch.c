@@ -110,7 +110,7 @@ static PetscInt MuonPolarCollect_Private(PetscInt n, PetscInt k, const unsigned 
 {
   PetscInt count = 0;
 
-  for (PetscInt i = k; i < n && task[k].norm != 0.0; i++) {
+  for (PetscInt i = k; i < (hash[k] == 0 ? k + 1 : n) && task[k].norm != 0.0; i++) {
     if (task[i].norm == 0.0 || (i > k && (hash[k] == 0 || hash[i] != hash[k] || task[i].G.here.memory != task[k].G.here.memory || task[i].G.here.pairs != task[k].G.here.pairs))) continue;
     same[count++] = &task[i];
   }
@@ -143,7 +143,8 @@ PetscErrorCode MuonPolarApplyMatrices(double scale, PetscInt n, const MuonPolar 
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(MuonPolarTask_Private(polar[k], scale, &G[k], &Q[k], &task[k]));
     hash[k] = 0;
-    if (polar[k]->ops->batch != NULL && task[k].G.size == 1 && n > 1) PetscCall(MuonParametersHash((PetscObject)polar[k], &hash[k]));
+    /* Real matrices on the host go one by one */
+    if (polar[k]->ops->batch != NULL && task[k].G.size == 1 && n > 1 && (G[k].here.pairs || G[k].here.memory == MUON_DEVICE)) PetscCall(MuonParametersHash((PetscObject)polar[k], &hash[k]));
   }
   for (PetscInt k = 0; k < n; k++) {
     const PetscInt count = MuonPolarCollect_Private(n, k, hash, task, same);

@@ -29,7 +29,7 @@ typedef struct {
 struct _MuonPolarOps {
   PetscErrorCode (*apply)(MuonPolar, PetscInt n, MuonPolarTask *const[]); /* n is 1 without the next operation */
   /*
-     Sequential real matrices with a shorter side s, the longest being s x l, may be computed together, on the host those of one shape in the
+     Sequential matrices with a shorter side s, the longest being s x l, may be computed together, on the host complex ones of one shape in the
      lanes of vectors: how many s x s matrices each needs beside two of its size, 0 where they go one by one
   */
   PetscErrorCode (*batch)(MuonPolar, MuonMemory, size_t s, size_t l, PetscInt *squares);

@@ -39,26 +39,35 @@ int MuonKernelZolotarevNest(int poles, double l, MuonKernelZolotarev *first, Muo
 
 double MuonKernelInverseFlops(size_t s);
 
+#if defined(__GNUC__) && !defined(__INTEL_COMPILER) && !defined(__NVCOMPILER)
+  #define MUON_KERNEL_HAVE_VECTORS
+#endif
+
 /*
-   The factors of n small matrices at once, one in each lane: s x l with s <= l, of numbers of one part or, complex ones, two, in single
-   precision, by a function of one pole of one with one. Move() puts them, one behind the other and each without padding, s x l where left, else l x s, into the scratch memory, of
-   Work() floats, or gets the factors from there, and has memory for as many as there are lanes. Their Frobenius norms must be 1. Steps of Lanczos from start, of norm 1,
-   describe the norms of the factors; NaN where a factorization failed. Only if MUON_KERNEL_HAVE_LANES
+   Polar factors of small matrices in single precision, by a function of one pole of one with one, where MUON_KERNEL_HAVE_VECTORS: s x l
+   where left, else l x s, with s <= l. Their Frobenius norms must be 1. Steps of Lanczos from a vector of norm 1 describe the norms of the
+   factors; NaN where a factorization failed. Work() gives the floats of the scratch memory.
+
+   Small: a real matrix, in vectors along its columns. Work() also gives a leading dimension and a number of entries. There lie the matrix,
+   then the vector that Lanczos starts from, as long as a column, all padded with zeros. The factor will lie behind three such vectors.
+
+   Lanes: n complex ones at once, one in each lane of a vector. Move() puts them, one behind the other and each without padding, into the
+   scratch memory, or gets the factors from there, and has memory for as many as there are lanes.
 */
+size_t MuonKernelSmallWork(int left, size_t s, size_t l, size_t *ld, size_t *entries);
+void   MuonKernelZolotarevSmall(const MuonKernelZolotarev *first, const MuonKernelZolotarev *second, int left, size_t s, size_t l, float *work, int steps, double *alpha, double *beta);
+
 enum {
   MUON_KERNEL_LANES   = 8,
   MUON_KERNEL_LANCZOS = 8
 };
-#if defined(__GNUC__) && !defined(__INTEL_COMPILER) && !defined(__NVCOMPILER)
-  #define MUON_KERNEL_HAVE_LANES
-#endif
 
 typedef struct {
   float alpha[MUON_KERNEL_LANCZOS][MUON_KERNEL_LANES], beta[MUON_KERNEL_LANCZOS][MUON_KERNEL_LANES];
 } MuonKernelLanczos;
 
-size_t MuonKernelLanesWork(size_t parts, size_t s, size_t l);
-void   MuonKernelLanesMove(int in, size_t n, int left, size_t parts, size_t s, size_t l, float *matrices, float *work);
-void   MuonKernelZolotarevLanes(size_t parts, const MuonKernelZolotarev *first, const MuonKernelZolotarev *second, size_t s, size_t l, const float *start, float *work, MuonKernelLanczos *);
+size_t MuonKernelLanesWork(size_t s, size_t l);
+void   MuonKernelLanesMove(int in, size_t n, int left, size_t s, size_t l, float *matrices, float *work);
+void   MuonKernelZolotarevLanes(const MuonKernelZolotarev *first, const MuonKernelZolotarev *second, size_t s, size_t l, const float *start, float *work, MuonKernelLanczos *);
 
 MUON_C_END

@@ -54,6 +54,7 @@ PetscErrorCode MuonHashOptions_Private(Muon muon, unsigned int *hash)
 
   PetscFunctionBegin;
   *hash = 0;
+  if (muon->size == 1) PetscFunctionReturn(PETSC_SUCCESS); /* there is nothing to compare it with */
   if (muon->nested != NULL) PetscCall(MuonHashOptions_Private(muon->nested, hash));
   PetscCall(MuonGetNumbers_Private(muon, &numbers));
   *hash = (unsigned int)MuonWireCRC32C((uint32_t)*hash, (const unsigned char *)numbers, sizeof(*numbers) * (size_t)(BESIDES + muon->nlayers));

@@ -78,7 +78,7 @@ PetscErrorCode MuonPolarApply(MuonPolar polar, Mat G, Mat Q, MuonStatus *status)
   Notes:
   The results are those of `MuonPolarApply()`, to the last bit. The matrices share one event of `-log_view` and the
   scratch memory. Products are not batched, because an optimized BLAS multiplies 64 x 64 matrices at the rate of large
-  ones. The type `zolotarev` computes up to 8 small matrices of one shape together, without the BLAS, see its page.
+  ones. The type `zolotarev` computes up to 8 small complex matrices of one shape together, without the BLAS, see its page.
 
   On a device the types `newtonschulz` and `gram` multiply matrices with the same shorter side together, by
   batched products of the vendor's library, up to 64 and within 1 GiB of scratch; these may round differently. If the

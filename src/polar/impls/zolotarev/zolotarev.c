@@ -11,10 +11,11 @@ static const char MuonCitation[] = "@article{nakatsukasa2016computing,\n"
                                    "  year    = {2016}\n}\n";
 
 #define LANCZOS_STEPS MUON_KERNEL_LANCZOS
-/* The largest side of a real matrix in a lane, of a complex one, and number of entries. Two matrices take less time than by the BLAS, one takes half as long again at most */
+/* The largest side and number of entries of a real matrix that our kernel computes in less time than the BLAS, and of a complex one in a lane */
 enum {
-  LANES_SIDE    = 16,
-  LANES_PAIRS   = 32,
+  SMALL_SIDE    = 96,
+  SMALL_ENTRIES = 16384,
+  LANES_SIDE    = 32,
   LANES_ENTRIES = 1024
 };
 /* What two inverses of a composition, and what comes with them, take, in units of s^3 flops */
@@ -371,72 +372,121 @@ static PetscErrorCode MuonPolarApplyOne_Zolotarev(MuonPolar polar, const MuonPol
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether matrices of this shape are computed side by side, alone or not: the result is the same */
-static PetscBool MuonPolarHasLanes_Zolotarev(const MuonPolarFunction *f, PetscBool pairs, size_t s, size_t l)
+/* Whether one of our kernels computes matrices of this shape, alone or with others: the result is the same */
+static PetscBool MuonPolarIsSmall_Zolotarev(const MuonPolarFunction *f, PetscBool pairs, size_t s, size_t l)
 {
-#if defined(MUON_KERNEL_HAVE_LANES)
-  if (f->precision == MUON_POLAR_PRECISION_SINGLE && f->nested == 1 && s <= (pairs ? LANES_PAIRS : LANES_SIDE) && s * l <= LANES_ENTRIES) return MuonPolarNormWanted_Zolotarev(MuonKernelRealSingle.unit, s, f);
-#endif
+#if defined(MUON_KERNEL_HAVE_VECTORS)
+  const size_t side = pairs ? LANES_SIDE : SMALL_SIDE, entries = pairs ? LANES_ENTRIES : SMALL_ENTRIES;
+
+  if (f->precision != MUON_POLAR_PRECISION_SINGLE || f->nested != 1 || s > side || s * l > entries) return PETSC_FALSE;
+  return MuonPolarNormWanted_Zolotarev(MuonKernelRealSingle.unit, s, f);
+#else
   return PETSC_FALSE;
+#endif
 }
 
-/* What fails here is computed again, alone */
-static PetscErrorCode MuonPolarApplyLanes_Zolotarev(MuonPolar polar, const MuonPolarFunction *f, size_t s, size_t l, PetscInt n, MuonPolarTask *const task[])
+static void MuonPolarLoad_Zolotarev(const MuonPolarTask *task, float *Y, size_t ldy)
 {
-  const MuonKernelReal *real   = &MuonKernelRealSingle;
-  const int             left   = task[0]->G.rows < task[0]->G.columns;
-  const double          enough = 1.0 + 64.0 * real->unit;
-  const size_t          parts  = task[0]->G.here.pairs ? 2 : 1;
-  float                 start[LANES_PAIRS], *matrices, *work;
-  double                length = 0.0;
-  MuonKernelLanczos     lanczos;
-  MuonMark              mark;
+  const MuonArray *g = &task->G.here;
+
+  MuonKernelRealSingle.load(g->len, g->count, g->precision, g->data, g->ld, task->norm, task->exponent, Y, ldy);
+}
+
+/* What Lanczos starts from, of norm 1 */
+static PetscErrorCode MuonPolarStart_Zolotarev(size_t n, float start[])
+{
+  double length = 0.0;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceMark(polar->work, &mark));
-  PetscCall(MuonWorkspaceGet(polar->work, MuonKernelLanesWork(parts, s, l) * sizeof(float), &work));
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_KERNEL_LANES * parts * s * l * sizeof(float), &matrices));
-  PetscCall(MuonPolarPanelDraw(real, s, 0, start));
-  for (size_t i = 0; i < s; i++) length += (double)start[i] * (double)start[i];
-  for (size_t i = 0; i < s; i++) start[i] = (float)(start[i] / sqrt(length));
-  for (PetscInt k = 0; k < n; k++) {
-    const MuonArray *g = &task[k]->G.here;
+  PetscCall(MuonPolarPanelDraw(&MuonKernelRealSingle, n, 0, start));
+  for (size_t i = 0; i < n; i++) length += (double)start[i] * (double)start[i];
+  length = sqrt(length);
+  for (size_t i = 0; i < n; i++) start[i] = (float)(start[i] / length);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    real->load(g->len, g->count, g->precision, g->data, g->ld, task[k]->norm, task[k]->exponent, matrices + (size_t)k * parts * s * l, g->len);
-  }
-  MuonKernelLanesMove(1, (size_t)n, left, parts, s, l, matrices, work);
-  MuonKernelZolotarevLanes(parts, &f->first, &f->second, s, l, start, work, &lanczos);
-  MuonKernelLanesMove(0, (size_t)n, left, parts, s, l, matrices, work);
-  PetscCall(PetscLogFlops((double)(parts * parts) * (double)n * ((double)(s * (s + 1) * l) + MuonCostOfTwo * MuonKernelInverseFlops(s) + 2.0 * (double)(s * s * l) + MuonPolarNormFlops_Zolotarev(s, l))));
-  for (PetscInt k = 0; k < n; k++) {
-    const MuonArray *q     = &task[k]->Q.here;
-    double           norm  = 1.0, alpha[LANCZOS_STEPS], beta[LANCZOS_STEPS];
-    PetscInt         steps = 0;
+/* The factor Y, divided by its norm by at most so many steps of Lanczos, becomes the result. What failed is computed again */
+static PetscErrorCode MuonPolarStore_Zolotarev(MuonPolar polar, const MuonPolarFunction *f, PetscInt most, const double alpha[], const double beta[], const float *Y, size_t ldy, MuonPolarTask *task)
+{
+  const MuonArray *q    = &task->Q.here;
+  const double     unit = MuonKernelRealSingle.unit, enough = 1.0 + 64.0 * unit;
+  double           norm  = 1.0;
+  PetscInt         steps = 1;
 
-    do {
-      alpha[steps] = (double)lanczos.alpha[steps][k];
-      beta[steps]  = (double)lanczos.beta[steps][k];
-      steps++;
-    } while (steps < LANCZOS_STEPS && beta[steps - 1] > 64.0 * real->unit * fabs(alpha[steps - 1]));
-    if (!MuonPolarIsBelow_Zolotarev(steps, alpha, beta, enough * enough)) norm = sqrt(MuonPolarTridiagonal_Zolotarev(steps, alpha, beta));
-    if (norm <= MuonLargestNorm) real->store(q->len, q->count, norm > enough ? task[k]->scale / norm : task[k]->scale, matrices + (size_t)k * parts * s * l, q->len, q->precision, q->data, q->ld);
-    else PetscCall(MuonPolarApplyOne_Zolotarev(polar, f, task[k]));
+  PetscFunctionBegin;
+  while (steps < most && beta[steps - 1] > 64.0 * unit * fabs(alpha[steps - 1])) steps++;
+  if (!MuonPolarIsBelow_Zolotarev(steps, alpha, beta, enough * enough)) norm = sqrt(MuonPolarTridiagonal_Zolotarev(steps, alpha, beta));
+  if (norm <= MuonLargestNorm) MuonKernelRealSingle.store(q->len, q->count, norm > enough ? task->scale / norm : task->scale, Y, ldy, q->precision, q->data, q->ld);
+  else PetscCall(MuonPolarApplyOne_Zolotarev(polar, f, task));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where columns are the longer side the zeros among the singular values take one more step of Lanczos */
+static PetscErrorCode MuonPolarApplySmall_Zolotarev(MuonPolar polar, const MuonPolarFunction *f, int left, size_t s, size_t l, PetscInt n, MuonPolarTask *const task[])
+{
+  const int most = LANCZOS_STEPS + (!left && l > s ? 1 : 0);
+  size_t    ld, entries, floats = MuonKernelSmallWork(left, s, l, &ld, &entries);
+  float    *work;
+  double    alpha[LANCZOS_STEPS + 1], beta[LANCZOS_STEPS + 1];
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGet(polar->work, floats * sizeof(float), &work));
+  PetscCall(PetscArrayzero(work, entries + ld));
+  MuonPolarLoad_Zolotarev(task[0], work, ld);
+  PetscCall(MuonPolarStart_Zolotarev(left ? s : l, work + entries));
+  MuonKernelZolotarevSmall(&f->first, &f->second, left, s, l, work, most, alpha, beta);
+  PetscCall(MuonPolarStore_Zolotarev(polar, f, most, alpha, beta, work + entries + 3 * ld, ld, task[0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Complex matrices side by side */
+static PetscErrorCode MuonPolarApplyLanes_Zolotarev(MuonPolar polar, const MuonPolarFunction *f, int left, size_t s, size_t l, PetscInt n, MuonPolarTask *const task[])
+{
+  const size_t      entries = 2 * s * l;
+  float             start[LANES_SIDE], *matrices, *work;
+  MuonKernelLanczos lanczos;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGet(polar->work, MuonKernelLanesWork(s, l) * sizeof(float), &work));
+  PetscCall(MuonWorkspaceGet(polar->work, MUON_KERNEL_LANES * entries * sizeof(float), &matrices));
+  PetscCall(MuonPolarStart_Zolotarev(s, start));
+  for (PetscInt k = 0; k < n; k++) MuonPolarLoad_Zolotarev(task[k], matrices + (size_t)k * entries, task[k]->G.here.len);
+  MuonKernelLanesMove(1, (size_t)n, left, s, l, matrices, work);
+  MuonKernelZolotarevLanes(&f->first, &f->second, s, l, start, work, &lanczos);
+  MuonKernelLanesMove(0, (size_t)n, left, s, l, matrices, work);
+  for (PetscInt k = 0; k < n; k++) {
+    double alpha[LANCZOS_STEPS], beta[LANCZOS_STEPS];
+
+    for (int step = 0; step < LANCZOS_STEPS; step++) {
+      alpha[step] = (double)lanczos.alpha[step][k];
+      beta[step]  = (double)lanczos.beta[step][k];
+    }
+    PetscCall(MuonPolarStore_Zolotarev(polar, f, LANCZOS_STEPS, alpha, beta, matrices + (size_t)k * entries, task[k]->Q.here.len, task[k]));
   }
-  PetscCall(MuonWorkspaceRelease(polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, PetscInt n, MuonPolarTask *const task[])
 {
-  const MuonMatrix *G = &task[0]->G;
+  const MuonMatrix *G     = &task[0]->G;
+  const PetscBool   pairs = G->here.pairs ? PETSC_TRUE : PETSC_FALSE, here = G->size == 1 && G->here.memory == MUON_HOST ? PETSC_TRUE : PETSC_FALSE;
   const size_t      s = (size_t)PetscMin(G->rows, G->columns), l = (size_t)PetscMax(G->rows, G->columns);
+  PetscLogDouble    flops;
   MuonPolarFunction f;
+  MuonMark          mark;
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
   PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_TRUE, &f));
-  if (G->size == 1 && G->here.memory == MUON_HOST && MuonPolarHasLanes_Zolotarev(&f, G->here.pairs ? PETSC_TRUE : PETSC_FALSE, s, l)) PetscCall(MuonPolarApplyLanes_Zolotarev(polar, &f, s, l, n, task));
-  else PetscCall(MuonPolarApplyOne_Zolotarev(polar, &f, task[0]));
+  if (here == PETSC_FALSE || MuonPolarIsSmall_Zolotarev(&f, pairs, s, l) == PETSC_FALSE) {
+    PetscCall(MuonPolarApplyOne_Zolotarev(polar, &f, task[0]));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonWorkspaceMark(polar->work, &mark));
+  PetscCall((pairs ? MuonPolarApplyLanes_Zolotarev : MuonPolarApplySmall_Zolotarev)(polar, &f, G->rows < G->columns, s, l, n, task));
+  PetscCall(MuonWorkspaceRelease(polar->work, &mark));
+  flops = (double)(s * (3 * s + 1) * l) + MuonCostOfTwo * MuonKernelInverseFlops(s) + MuonPolarNormFlops_Zolotarev(s, l);
+  PetscCall(PetscLogFlops((pairs ? 4.0 : 1.0) * (double)n * flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -446,7 +496,7 @@ static PetscErrorCode MuonPolarBatch_Zolotarev(MuonPolar polar, MuonMemory memor
 
   PetscFunctionBegin;
   PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &f));
-  *squares = memory == MUON_HOST && MuonPolarHasLanes_Zolotarev(&f, polar->pairs ? PETSC_TRUE : PETSC_FALSE, s, l) ? 3 : 0;
+  *squares = memory == MUON_HOST && polar->pairs && MuonPolarIsSmall_Zolotarev(&f, PETSC_TRUE, s, l) ? 3 : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -560,12 +610,14 @@ const MuonParameter MuonPolarParameters_Zolotarev[] = {
   rank the functions with 4, 7 and 10 poles are compositions of a function with one pole and one with 1, 2 or 3 poles. The
   degrees multiply and the result is the same, but there are only 2, 3 and 4 inverses, of better conditioned matrices.
 
-  Real matrices on one host with $s \le 16$ and at most 1024 entries, and complex ones with $s \le 32$, are computed in
-  the lanes of vectors by the library's own products, up to 8 of one shape at once, in single precision with 4 poles. The result does not depend on
-  the number of matrices. It differs by rounding from that of the BLAS.
+  Small matrices on one host are computed without the BLAS, in single precision with 4 poles: real ones with $s \le 96$
+  and at most 16384 entries in vectors along their columns, complex ones with $s \le 32$ and at most 1024 entries in the lanes of
+  vectors, up to 8 of one shape at once. The result does not depend on the number of matrices. It differs by rounding from
+  that of the BLAS.
 
   A larger matrix on one host in the precision of the arithmetic is not copied. Several ranks share the poles. A rank needs
-  three times its part of the matrix, and the square of the shorter side once for one pole, three times for several.
+  three times its part of the matrix, and the square of the shorter side once for one pole, three times for several. A small
+  real matrix needs four squares.
 
   In device memory all poles are summed, with the inverses of the vendor's library.
 
