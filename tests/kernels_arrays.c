@@ -6,6 +6,8 @@
 #include "kernels_common.h"
 #include "kernels/array/muonlmokernels.h"
 
+static uint64_t state = 1; /* of the random numbers */
+
 static const double bad[] = {NAN, INFINITY, -INFINITY};
 
 static const MuonKernels *Other(const MuonKernels *k)

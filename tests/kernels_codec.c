@@ -8,6 +8,8 @@
 #include "kernels_common.h"
 #include "kernels/array/muonentry.h"
 
+static uint64_t state = 1; /* of the random numbers */
+
 static const double bad[] = {NAN, INFINITY, -INFINITY, -1e39}; /* the last is no binary32 */
 
 enum {

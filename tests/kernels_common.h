@@ -26,8 +26,6 @@ static inline void TestColumn(int argc, char **argv)
   TestMemory = MUON_DEVICE;
 }
 
-static uint64_t state = 1; /* of the random numbers */
-
 static inline double NextUniform(uint64_t *state)
 {
   return (double)(NextBits(state) >> 11) / 9007199254740992.0;

@@ -6,6 +6,8 @@
 #include "kernels_common.h"
 #include "kernels/dense/muonpolarreal.h"
 
+static uint64_t state = 1; /* of the random numbers */
+
 static const MuonKernelReal *real;
 
 /* Numbers to where the operations have them, and back into the array they came from */

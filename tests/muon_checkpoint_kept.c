@@ -19,7 +19,7 @@ int main(int argc, char **argv)
   const char *const state[] = {NULL, "momentum", "estimate"};
   char              folder[PETSC_MAX_PATH_LEN];
   PetscInt          step;
-  PetscBool         flg, kept;
+  PetscBool         flg, kept = PETSC_FALSE;
   double            rows[15];
   Problem           p;
 

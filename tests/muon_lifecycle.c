@@ -184,8 +184,7 @@ static PetscErrorCode Refuse(Muon muon, PetscInt step, PetscReal loss, void *ctx
 /* A solver ends with the error of a monitor, behind the step, and goes on when it is called again */
 static PetscErrorCode CheckSolve(void)
 {
-  Problem  p, q;
-  PetscInt step;
+  Problem p, q;
 
   PetscFunctionBegin;
   PetscCall(ProblemCreateWith(&p, "-muon_type dense -muon_max_steps 8"));

@@ -1250,8 +1250,8 @@ static inline PetscErrorCode ProblemSetRows(Problem *p, PetscInt number, const d
 /* What ProblemGetRows() gives where this rank keeps it: these numbers */
 static inline PetscErrorCode ProblemCheckRows(const Problem *p, PetscInt number, const char what[], const double expected[], double tolerance, const char name[])
 {
-  const PetscInt d = ProblemRows(p, number, what) * p->layer[number].shape->n;
-  PetscBool      kept;
+  const PetscInt d    = ProblemRows(p, number, what) * p->layer[number].shape->n;
+  PetscBool      kept = PETSC_FALSE;
   double        *rows;
 
   PetscFunctionBegin;

@@ -101,8 +101,8 @@ static PetscErrorCode DumpState(const char dir[], const Problem *p)
     for (int k = 0; k < (rows ? 2 : 6); k++) {
       char      path[PETSC_MAX_PATH_LEN];
       double    entries[64];
-      size_t    d = (size_t)(p->layer[l].weights.count * p->layer[l].shape->n);
-      PetscBool kept;
+      size_t    d    = (size_t)(p->layer[l].weights.count * p->layer[l].shape->n);
+      PetscBool kept = PETSC_FALSE;
       FILE     *file;
 
       PetscCheck(d <= 64, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s is too large", p->layer[l].shape->name);

@@ -18,7 +18,7 @@ static PetscErrorCode MeasureLimit(Muon muon, PetscInt n, PetscReal *limit)
   MuonLayer      layer;
   MuonPolar      polar;
   PetscLogDouble flops, rate;
-  size_t         bytes;
+  size_t         bytes = 0;
 
   PetscFunctionBeginUser;
   PetscCall(MuonGetLayer(muon, 0, &layer));
