@@ -1,6 +1,7 @@
 static char help[] = "A training step that sums the gradients of some layers while it computes those of others, by nonblocking calls.\n\n"
-                     "  mpiexec -n 3 ./overlap -overlap_work 20000 -overlap_time     how long a step takes with and without overlap and progress\n\n";
+                     "  mpiexec -n 3 ./overlap -overlap_work 2500 -overlap_time     how long a step takes with and without overlap and progress\n\n";
 
+#define TALLER 8 /* what is small travels together, and waits for the last of them */
 #include "step.h"
 #include <petsctime.h>
 

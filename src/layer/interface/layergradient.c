@@ -449,8 +449,9 @@ PetscErrorCode MuonLayerSetGradientArray(MuonLayer layer, const void *g)
   allreduce of the exchange, except with `-muon_nan zero`. Otherwise the call does nothing before the step.
 
   Sums begin in the order of a backward pass, from the last added layer to the first. A gradient that is ready waits
-  for those of all later layers. Ranks may call this in any order and leave out layers, whose sums begin with the step.
-  The results do not depend on it.
+  for those of all later layers. Gradients of at most 32 KiB with the same owner are one sum, which begins when the last
+  of them is ready. Ranks may call this in any order and leave out layers, whose sums begin with the step. The results
+  do not depend on it.
 
   With `-muon_delay 1` it progresses the messages of the previous step instead, as `MuonProgress()` does.
 
