@@ -23,7 +23,7 @@ enum {
 #define RATE ((PetscReal)0.5)
 
 static const PetscInt rows[LAYERS] = {TALLER * 48, TALLER * 32, TALLER * 24}, columns[LAYERS] = {32, 64, 24};
-static const int      begin[LAYERS + 1] = {0, TALLER * 48 * 32, TALLER * (48 * 32 + 32 * 64), ENTRIES}; /* of the layers in an array of all entries */
+static const int      begin[LAYERS + 1] = {0, TALLER * 48 * 32, TALLER *(48 * 32 + 32 * 64), ENTRIES}; /* of the layers in an array of all entries */
 
 /* The gradient g of layer l at its weights w, without zeros: these have no sign */
 static inline void Gradient(PetscMPIInt rank, PetscInt l, const PetscScalar w[], PetscScalar g[])
