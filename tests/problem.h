@@ -458,7 +458,7 @@ static inline PetscErrorCode ProblemSetGradients(Problem *p, PetscInt step)
     const PetscInt      number = p->ready == PROBLEM_READY_REVERSED && last ? k : p->n - 1 - k;
     ProblemLayer *const l      = &p->layer[number];
     const PetscBool     mean   = p->whole && l->ranks > 1 && p->mean == 1 ? PETSC_TRUE : PETSC_FALSE;
-    const PetscInt      none   = (step + number + p->rank) % 3 == 0 || (step + number) % 4 == 0 ? p->missing : 0;
+    const PetscInt      none   = p->missing != 0 && ((step + number + p->rank) % 3 == 0 || (step + number) % 4 == 0) ? p->missing : 0;
     ProblemArray        g;
     void               *far;
 
